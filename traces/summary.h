@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything the analysis and the planner need of any number of traces, in bounded memory (256 MiB
+ * however long the traces are): exact totals per signature, and the calls in windows that hold
+ * equal numbers of calls. Built in one pass; the result does not depend on the order of the files;
+ * the same shard given twice counts once.
+ */
+#ifndef TILEWISE_TRACES_SUMMARY_H
+#define TILEWISE_TRACES_SUMMARY_H
+
+#include "traces/reader.h"
+
+struct summary_signature {
+    struct tilewise_signature signature; /* entry: index into summary.strings */
+    uint64_t calls, time_ns, min_ns, max_ns;
+    struct histogram histogram;
+};
+
+struct summary_cell {
+    uint32_t signature; /* index into summary.signatures */
+    uint64_t calls, time_ns;
+};
+
+/* One window: a stretch of the run, ordered by time. Sparse. */
+struct summary_window {
+    uint64_t begin_unix_ns, end_unix_ns, calls, time_ns;
+    size_t ncells;
+    const struct summary_cell *cells; /* ordered by signature */
+};
+
+/* Union of the intervals in which at least one call of this (op, dtype of C) was running. */
+struct summary_op {
+    uint8_t op, dtype;
+    uint64_t calls, time_ns; /* sum of durations */
+    uint64_t active_ns;      /* union; estimated from time_ns where calls have no events */
+};
+
+struct summary_shard {
+    struct reader_shard shard;
+    const char *path;          /* of the file it came from */
+    uint64_t wall_ns, busy_ns; /* busy: union over all calls and threads of the process */
+    uint64_t damaged_bytes, unresolved;
+};
+
+struct summary {
+    size_t nshards, nsignatures, nwindows, nops, nstrings, ndamage, nfacts;
+    struct summary_shard *shards;         /* ordered by shard id */
+    struct summary_signature *signatures; /* ordered by time_ns, largest first */
+    struct summary_window *windows;
+    struct summary_op *ops; /* ordered by time_ns, largest first */
+    const char **strings;
+    struct reader_damage *damage;
+    struct reader_fact *facts;      /* union over shards, ordered, each once */
+    struct trace_counters counters; /* sums over shards */
+    uint64_t wall_ns, busy_ns;      /* sums over shards */
+    uint64_t calls, time_ns;        /* sums over signatures */
+    bool complete;                  /* every shard ended cleanly and nothing was damaged */
+};
+
+/* Read the files at `paths`. A .twr among them is refused (results: traces/result.h).
+ * `windows`: how many to aim for, 0 = the default of docs/decision.md (at least 10 windows of at
+ * least 1,000 calls, as many as 64). */
+enum status summary_build(struct summary **out, const char *const *paths, size_t count,
+                          size_t windows, struct fault *fault);
+void summary_free(struct summary *s); /* accepts NULL */
+
+#endif
