@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/schema.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "analysis/scalar.h"
+#include "analysis/suggest.h"
+
+enum { FILE_BYTES_MAX = 64 << 10, DEPTH_MAX = 16, BRACKETS_MAX = 4096, FIELDS_MAX = 64 };
+
+/* Texts of a file outlive the parser and are never freed: this list keeps them in sight of leak
+ * checkers. */
+static struct kept {
+    struct kept *next;
+    char text[];
+} * all_kept;
+
+static const char *keep(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    struct kept *k = malloc(sizeof *k + bytes);
+    if (!k)
+        return NULL;
+    memcpy(k->text, text, bytes);
+    k->next = all_kept;
+    all_kept = k;
+    return k->text;
+}
+
+static const char *const type_words[] = {
+    [SCHEMA_FLAG] = "true or false",        [SCHEMA_TEXT] = "a text",
+    [SCHEMA_COUNT] = "a whole number",      [SCHEMA_BYTES] = "a size like 512M",
+    [SCHEMA_SECONDS] = "a time like 1.5s",  [SCHEMA_REAL] = "a number",
+    [SCHEMA_CHOICE] = "one of the choices", [SCHEMA_MAP] = "a map",
+};
+
+/* Offer every word of "a|b|c" that is near `text`; true if it is one of them. */
+static bool find_choice(const char *choices, const char *text, char near[64])
+{
+    const char *best = NULL;
+    for (const char *p = choices; *p;) {
+        size_t length = strcspn(p, "|");
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)length, p);
+        if (strcmp(word, text) == 0)
+            return true;
+        const char *before = best;
+        suggest_offer(text, word, &best);
+        if (best != before)
+            best = strcpy(near, word);
+        p += length + (p[length] == '|');
+    }
+    return false;
+}
+
+static enum status set_choice(const struct schema_field *field, const char *text,
+                              struct fault *fault)
+{
+    char near[64] = "";
+    if (!find_choice(field->choices, text, near))
+        return fault_set(fault, ST_INVALID, "expects one of %s, not '%s'%s%s%s", field->choices,
+                         text, near[0] ? " (did you mean '" : "", near, near[0] ? "'?)" : "");
+    const char *kept = keep(text);
+    if (!kept)
+        return fault_set(fault, ST_NOMEM, "out of memory");
+    *(const char **)field->value = kept;
+    return ST_OK;
+}
+
+static enum status set_text(const struct schema_field *field, const char *text, struct fault *fault)
+{
+    const char *kept = keep(text);
+    if (!kept)
+        return fault_set(fault, ST_NOMEM, "out of memory");
+    *(const char **)field->value = kept;
+    return ST_OK;
+}
+
+static enum status wrong_type(const struct schema_field *field, const char *text,
+                              struct fault *fault)
+{
+    if (!*text)
+        return fault_set(fault, ST_INVALID, "expects %s, and has no value",
+                         type_words[field->type]);
+    return fault_set(fault, ST_INVALID, "expects %s, not '%s'", type_words[field->type], text);
+}
+
+static bool in_range(const struct schema_field *field, double value)
+{
+    return (field->min == 0 && field->max == 0) || (value >= field->min && value <= field->max);
+}
+
+static enum status set_whole(const struct schema_field *field, const char *text,
+                             struct fault *fault)
+{
+    uint64_t value;
+    bool good =
+        field->type == SCHEMA_COUNT ? scalar_count(text, &value) : scalar_bytes(text, &value);
+    if (!good)
+        return wrong_type(field, text, fault);
+    if (!in_range(field, (double)value))
+        return fault_set(fault, ST_INVALID, "expects %s from %.0f to %.0f, not '%s'",
+                         type_words[field->type], field->min, field->max, text);
+    *(uint64_t *)field->value = value;
+    return ST_OK;
+}
+
+static enum status set_real(const struct schema_field *field, const char *text, struct fault *fault)
+{
+    double value;
+    bool good =
+        field->type == SCHEMA_REAL ? scalar_real(text, &value) : scalar_seconds(text, &value);
+    if (!good)
+        return wrong_type(field, text, fault);
+    if (!in_range(field, value))
+        return fault_set(fault, ST_INVALID, "expects %s from %g to %g, not '%s'",
+                         type_words[field->type], field->min, field->max, text);
+    *(double *)field->value = value;
+    return ST_OK;
+}
+
+enum status schema_set(const struct schema_field *field, const char *text, struct fault *fault)
+{
+    switch (field->type) {
+    case SCHEMA_FLAG:
+        return scalar_flag(text, field->value) ? ST_OK : wrong_type(field, text, fault);
+    case SCHEMA_TEXT:
+        return set_text(field, text, fault);
+    case SCHEMA_CHOICE:
+        return set_choice(field, text, fault);
+    case SCHEMA_COUNT:
+    case SCHEMA_BYTES:
+        return set_whole(field, text, fault);
+    case SCHEMA_SECONDS:
+    case SCHEMA_REAL:
+        return set_real(field, text, fault);
+    case SCHEMA_MAP:
+        break;
+    }
+    return wrong_type(field, text, fault);
+}
+
+/* The walk over libyaml's events. */
+struct walk {
+    yaml_parser_t parser;
+    yaml_event_t event; /* the one that is being looked at; always deletable */
+    const char *name;
+    struct fault *fault;
+};
+
+static enum status complain_at(struct walk *w, yaml_mark_t mark, const char *text)
+{
+    return fault_set(w->fault, ST_INVALID, "%s:%zu:%zu: %s", w->name, mark.line + 1,
+                     mark.column + 1, text);
+}
+
+static enum status complain(struct walk *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static enum status complain(struct walk *w, const char *format, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return complain_at(w, w->event.start_mark, text);
+}
+
+/* Step to the next event; refuses what no file of ours needs. */
+static enum status step(struct walk *w)
+{
+    yaml_event_delete(&w->event);
+    if (!yaml_parser_parse(&w->parser, &w->event)) {
+        if (w->parser.error == YAML_MEMORY_ERROR)
+            return fault_set(w->fault, ST_NOMEM, "%s: out of memory", w->name);
+        return complain_at(w, w->parser.problem_mark,
+                           w->parser.problem ? w->parser.problem : "not YAML");
+    }
+    const yaml_event_t *e = &w->event;
+    if (e->type == YAML_ALIAS_EVENT)
+        return complain(w, "aliases are not supported: write the value out");
+    if (e->type == YAML_SEQUENCE_START_EVENT)
+        return complain(w, "lists are not supported here");
+    bool map = e->type == YAML_MAPPING_START_EVENT, scalar = e->type == YAML_SCALAR_EVENT;
+    if ((map && e->data.mapping_start.anchor) || (scalar && e->data.scalar.anchor))
+        return complain(w, "anchors are not supported: write the value out");
+    if ((map && e->data.mapping_start.tag) || (scalar && e->data.scalar.tag))
+        return complain(w, "tags are not supported: remove it");
+    return ST_OK;
+}
+
+static const char *scalar_of(const struct walk *w)
+{
+    return (const char *)w->event.data.scalar.value;
+}
+
+static enum status unknown_key(struct walk *w, const struct schema_field *fields, const char *key)
+{
+    const char *near = NULL;
+    for (const struct schema_field *f = fields; f->name; f++)
+        suggest_offer(key, f->name, &near);
+    if (near)
+        return complain(w, "unknown key '%s' (did you mean '%s'?)", key, near);
+    char known[256] = "";
+    for (const struct schema_field *f = fields; f->name; f++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", f->name);
+    }
+    return complain(w, "unknown key '%s'; known here: %s", key, known);
+}
+
+/* The event is the key of a field; find it and mark it as given. */
+static enum status find_field(struct walk *w, const struct schema_field *fields, bool *given,
+                              const struct schema_field **out)
+{
+    if (w->event.type != YAML_SCALAR_EVENT)
+        return complain(w, "a key must be a plain name");
+    const char *key = scalar_of(w);
+    if (strlen(key) != w->event.data.scalar.length)
+        return complain(w, "a key must be a plain name");
+    for (size_t i = 0; fields[i].name; i++) {
+        if (i == FIELDS_MAX)
+            return complain(w, "the table has more than %d keys", FIELDS_MAX);
+        if (strcmp(fields[i].name, key) != 0)
+            continue;
+        if (given[i])
+            return complain(w, "key '%s' is given twice", key);
+        given[i] = true;
+        *out = &fields[i];
+        return ST_OK;
+    }
+    return unknown_key(w, fields, key);
+}
+
+static enum status read_value(struct walk *w, const struct schema_field *field)
+{
+    if (w->event.type != YAML_SCALAR_EVENT)
+        return complain(w, "%s expects %s, not a map", field->name, type_words[field->type]);
+    const char *text = scalar_of(w);
+    bool quoted = w->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    bool wants_text = field->type == SCHEMA_TEXT || field->type == SCHEMA_CHOICE;
+    if (strlen(text) != w->event.data.scalar.length)
+        return complain(w, "%s holds a zero byte", field->name);
+    if (quoted && !wants_text)
+        return complain(w, "%s expects %s, not a quoted text", field->name,
+                        type_words[field->type]);
+    struct fault fault;
+    enum status st = schema_set(field, text, &fault);
+    if (st == ST_INVALID)
+        return complain(w, "%s %s", field->name, fault.text);
+    return st == ST_OK ? ST_OK : fault_set(w->fault, st, "%s: %s", w->name, fault.text);
+}
+
+/* The event is the start of a map; returns with its end as the event. */
+static enum status read_map(struct walk *w, const struct schema_field *fields, unsigned depth)
+{
+    bool given[FIELDS_MAX] = { false };
+    if (depth > DEPTH_MAX)
+        return complain(w, "more than %d levels deep", DEPTH_MAX);
+    for (;;) {
+        enum status st = step(w);
+        if (st != ST_OK || w->event.type == YAML_MAPPING_END_EVENT)
+            return st;
+        const struct schema_field *field = NULL;
+        if ((st = find_field(w, fields, given, &field)) != ST_OK || (st = step(w)) != ST_OK)
+            return st;
+        if (field->type != SCHEMA_MAP)
+            st = read_value(w, field);
+        else if (w->event.type != YAML_MAPPING_START_EVENT)
+            st = complain(w, "%s expects a map", field->name);
+        else
+            st = read_map(w, field->fields, depth + 1);
+        if (st != ST_OK)
+            return st;
+    }
+}
+
+/* Stream start, at most one document that is a map (or nothing at all), stream end. */
+static enum status read_stream(struct walk *w, const struct schema_field *fields)
+{
+    enum status st;
+    if ((st = step(w)) != ST_OK || (st = step(w)) != ST_OK)
+        return st;
+    if (w->event.type == YAML_STREAM_END_EVENT)
+        return ST_OK;
+    if ((st = step(w)) != ST_OK)
+        return st;
+    bool nothing = w->event.type == YAML_SCALAR_EVENT && !*scalar_of(w);
+    if (w->event.type == YAML_MAPPING_START_EVENT)
+        st = read_map(w, fields, 1);
+    else if (!nothing)
+        st = complain(w, "expected a map of keys and values");
+    if (st != ST_OK || (st = step(w)) != ST_OK || (st = step(w)) != ST_OK)
+        return st;
+    if (w->event.type != YAML_STREAM_END_EVENT)
+        return complain(w, "only one document is expected");
+    return ST_OK;
+}
+
+/* libyaml's scanner takes quadratic time on deeply nested brackets. */
+static bool too_many_brackets(const char *text, size_t bytes)
+{
+    size_t brackets = 0;
+    for (size_t i = 0; i < bytes; i++)
+        brackets += text[i] == '[' || text[i] == '{';
+    return brackets > BRACKETS_MAX;
+}
+
+enum status schema_read_text(const struct schema_field *fields, const char *name, const char *text,
+                             size_t bytes, struct fault *fault)
+{
+    if (bytes > FILE_BYTES_MAX)
+        return fault_set(fault, ST_LIMIT, "%s: longer than %d KiB", name, FILE_BYTES_MAX >> 10);
+    if (too_many_brackets(text, bytes))
+        return fault_set(fault, ST_LIMIT, "%s: more than %d brackets", name, BRACKETS_MAX);
+    struct walk w = { .name = name, .fault = fault };
+    if (!yaml_parser_initialize(&w.parser))
+        return fault_set(fault, ST_NOMEM, "%s: out of memory", name);
+    yaml_parser_set_input_string(&w.parser, (const unsigned char *)text, bytes);
+    enum status st = read_stream(&w, fields);
+    yaml_event_delete(&w.event);
+    yaml_parser_delete(&w.parser);
+    return st;
+}
+
+enum status schema_read_file(const struct schema_field *fields, const char *path,
+                             struct fault *fault)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return fault_set(fault, ST_IO, "%s: %s", path, strerror(errno));
+    enum status st;
+    char *text = malloc(FILE_BYTES_MAX + 1);
+    size_t bytes = text ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
+    if (!text)
+        st = fault_set(fault, ST_NOMEM, "%s: out of memory", path);
+    else if (ferror(file))
+        st = fault_set(fault, ST_IO, "%s: %s", path, strerror(errno));
+    else
+        st = schema_read_text(fields, path, text, bytes, fault);
+    free(text);
+    fclose(file);
+    return st;
+}
