@@ -2,21 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/suggest.h"
 #include "cli/command.h"
-
-const struct command commands[] = {
-#define ROW(name, summary) { #name, summary, cmd_##name },
-#include "cli/commands.def"
-#undef ROW
-    { NULL, NULL, NULL },
-};
-
-int command_fault(const char *command, const struct fault *fault)
-{
-    fprintf(stderr, "tilewise %s: %s\n", command,
-            fault->text[0] ? fault->text : status_text(fault->status));
-    return EXIT_FAULT;
-}
 
 /* Data that could not be written (a full disk) must not look like success. */
 static int close_stdout(int code)
@@ -25,6 +12,20 @@ static int close_stdout(int code)
         return code;
     perror("tilewise: writing the output failed");
     return EXIT_FAULT;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *near = NULL;
+    for (const struct command *c = commands; c->name; c++)
+        suggest_offer(name, c->name, &near);
+    struct fault fault; /* replaces control bytes */
+    if (near)
+        fault_set(&fault, ST_INVALID, "no command '%.80s'; did you mean '%s'?", name, near);
+    else
+        fault_set(&fault, ST_INVALID, "no command '%.80s'", name);
+    fprintf(stderr, "tilewise: %s; see: tilewise help\n", fault.text);
+    return EXIT_BAD_USAGE;
 }
 
 int main(int argc, char **argv)
@@ -39,6 +40,5 @@ int main(int argc, char **argv)
     for (const struct command *c = commands; c->name; c++)
         if (strcmp(c->name, name) == 0)
             return close_stdout(argc > 1 ? c->run(argc - 1, argv + 1) : c->run(argc, argv));
-    fprintf(stderr, "tilewise: no command '%s'; see: tilewise help\n", name);
-    return EXIT_BAD_USAGE;
+    return unknown_command(name);
 }
