@@ -3,17 +3,92 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options.h"
+
+struct topic {
+    const char *name, *summary, *text;
+};
+
+static const struct topic topics[] = {
+    { "start", "the three commands to begin with",
+      "  tilewise record -o traces -- python3 server.py   run a program and record its matrix "
+      "work\n"
+      "  tilewise replay -o result.twr traces/*.twt       time those shapes: library and tile "
+      "kernels\n"
+      "  tilewise report --format=html -o report.html traces/*.twt result.twr\n"
+      "\n"
+      "record changes nothing in the program; replay checks every result before it times it;\n"
+      "report says per operation whether a kernel of your own is worth writing, and why.\n"
+      "tilewise doctor says whether this machine is ready for that." },
+    { "exit-codes", "what the exit status says",
+      "  0   fine\n"
+      "  1   a finding: a damaged trace, a check that failed, something needed is missing\n"
+      "  2   an error: the line on stderr names the file, the place and the remedy\n"
+      "  64  bad usage: a wrong command, option or value\n"
+      "\n"
+      "record returns the status of the recorded program (128 + signal if a signal ended it);\n"
+      "125 when recording itself failed, 126 when the program cannot be run, 127 when there is\n"
+      "no such program." },
+    { "environment", "variables that are read",
+      "  TILEWISE_NAME   the option --name of any command, where the command line does not set it\n"
+      "  TILEWISE_CONFIG a YAML file with options: name: value\n"
+      "  TILEWISE_OUT    directory for traces; with LD_PRELOAD it arms the shim without record\n"
+      "  TILEWISE_SHIM   where libtilewise-tracer.so lies\n"
+      "  TILEWISE_FORCE_BASELINE=1\n"
+      "                  tile.h calls the library everywhere: the way back\n"
+      "\n"
+      "An option is taken from the command line, else from the environment, else from the file\n"
+      "given with --config, else it has its default. --print-config shows the outcome." },
+    { "words", "what the verdicts mean",
+      "  stay           cold, shapes vary: stay on the baseline\n"
+      "  note           cold, shapes are stable: no kernel yet, write it down\n"
+      "  batch-first    hot, shapes vary: fix the pipeline, consider batching\n"
+      "  spike          hot and stable: a tile kernel is worth going deep\n"
+      "  adopt, pilot   a candidate was measured, verified and wins; pilot: by little\n"
+      "  retune         a better choice inside the library wins first\n"
+      "  keep-baseline  hot and stable, but nothing beats the library\n"
+      "  withheld       the evidence is too thin; the reason says what is missing" },
+    { NULL, NULL, NULL },
+};
+
+static const struct usage usage = {
+    .command = "help",
+    .args = "[COMMAND|TOPIC]",
+    .doc = "Show help for tilewise, for one command or for a topic.",
+    .min_args = 0,
+    .max_args = 1,
+};
+
+static void list(void)
+{
+    puts("usage: tilewise COMMAND [OPTIONS] [ARGUMENTS]\n\n"
+         "Record the matrix work of a real process, replay exactly its shapes, and learn whether\n"
+         "a kernel of your own is worth writing.\n\ncommands:");
+    for (const struct command *c = commands; c->name; c++)
+        printf("  %-12s %s\n", c->name, c->summary);
+    puts("\ntopics:");
+    for (const struct topic *t = topics; t->name; t++)
+        printf("  %-12s %s\n", t->name, t->summary);
+    puts("\nMore: tilewise help COMMAND, tilewise help TOPIC, tilewise --version");
+}
 
 int cmd_help(int argc, char **argv)
 {
-    if (argc > 1)
-        for (const struct command *c = commands; c->name; c++)
-            if (strcmp(c->name, argv[1]) == 0) {
-                char *args[] = { argv[1], "--help", NULL };
-                return c->run(2, args);
-            }
-    puts("usage: tilewise COMMAND [OPTIONS]\n");
-    for (const struct command *c = commands; c->name; c++)
-        printf("  %-10s %s\n", c->name, c->summary);
-    return EXIT_FINE;
+    int first, code = options_parse(&usage, argc, argv, &first);
+    if (code >= 0)
+        return code;
+    if (first == argc) {
+        list();
+        return EXIT_FINE;
+    }
+    for (const struct topic *t = topics; t->name; t++)
+        if (strcmp(t->name, argv[first]) == 0) {
+            puts(t->text);
+            return EXIT_FINE;
+        }
+    const struct command *command = command_find(argv[first]);
+    if (!command)
+        return EXIT_BAD_USAGE;
+    char *args[] = { argv[first], "--help", NULL };
+    return command->run(2, args);
 }

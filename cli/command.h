@@ -23,6 +23,9 @@ struct command {
 
 extern const struct command commands[]; /* ends with a NULL name */
 
+/* The command of this name; NULL after a line on stderr that names the nearest one. */
+const struct command *command_find(const char *name);
+
 /* Print "tilewise COMMAND: TEXT" on stderr and return EXIT_FAULT. */
 int command_fault(const char *command, const struct fault *fault);
 
