@@ -113,7 +113,8 @@ static void build_options(struct parse *p)
         p->fields[i] = row_field(&rows[i]);
     }
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        add_option(p, ours[i]);
+        if (p->nrows || ours[i].key == 'h') /* nothing to configure, nothing to print */
+            add_option(p, ours[i]);
 }
 
 static error_t on_key(int key, char *text, struct argp_state *state)
