@@ -10,7 +10,7 @@
 
 enum trace_kind { TRACE_KIND_RECORDED = 1, TRACE_KIND_RESULT = 2, TRACE_KIND_MERGED = 3 };
 
-/* Who wrote this: unique per recorded process. Ordered by its bytes. */
+/* Who wrote this: unique per recorded process. Ordered field by field. */
 struct shard_id {
     uint64_t host_hash;     /* of the host name */
     uint64_t boot_id[2];    /* /proc/sys/kernel/random/boot_id */
@@ -20,11 +20,46 @@ struct shard_id {
 };
 
 enum {
+    TRACE_VERSION = 1,
     TRACE_TICK_NS = 100,            /* default tick of event times */
     TRACE_FRAME_RAW_MAX = 1 << 20,  /* bytes of a frame before compression, at most */
     TRACE_SIGNATURES_MAX = 1 << 20, /* distinct signatures in one file, at most */
+    TRACE_STRINGS_MAX = 1 << 20,
     TRACE_STRING_BYTES_MAX = 4096,
+    TRACE_STRINGS_BYTES_MAX = 32 << 20, /* of all strings together */
+    TRACE_FACTS_MAX = 4096,
     TRACE_THREADS_MAX = 1 << 16,
+    TRACE_SHARDS_MAX = 1 << 16,
+
+    /* Of one frame. */
+    TRACE_FRAME_STORED_MAX = (1 << 20) + 8192,
+    TRACE_FRAME_EVENTS_MAX = 1 << 20,
+    TRACE_FRAME_RUNS_MAX = 4096, /* EVENTS sections */
+    TRACE_FRAME_COUNTS_MAX = 8192,
 };
+
+#define TRACE_SEQUENCE_MAX (UINT64_C(1) << 48)
+#define TRACE_TIME_MAX_NS  (UINT64_C(1) << 62)
+
+enum trace_section {
+    SECTION_STRINGS = 1,
+    SECTION_SIGNATURES = 2,
+    SECTION_FACTS = 3,
+    SECTION_EVENTS = 4,
+    SECTION_COUNTS = 5,
+    SECTION_RESULT_RUN = 64,
+    SECTION_RESULT_CEILING = 65,
+    SECTION_RESULT_CASE = 66,
+    SECTION_BLOB_FIRST = 64, /* 64 to 127 are handed to the caller as they are */
+    SECTION_BLOB_LAST = 127,
+};
+
+enum trace_frame_flag {
+    FRAME_KEY = 1,    /* a complete dictionary starts here */
+    FRAME_FOOTER = 2, /* a clean end */
+    FRAME_INCOMPATIBLE = 0xff00,
+};
+
+enum trace_events_flag { EVENTS_ZIGZAG = 1, EVENTS_UNTIMED = 2 };
 
 #endif

@@ -30,6 +30,7 @@ struct writer_options {
     uint64_t size_cap_bytes; /* of the file; 0 = none */
     uint64_t start_mono_ns;  /* CLOCK_MONOTONIC when recording began: event times count from here */
     int level;               /* zstd level, 0 = 5 */
+    bool untimed;            /* events without times: their signatures in order, nothing else */
 };
 
 /* Take over `fd` (empty, writable; closed by writer_close) and write the header.
@@ -55,12 +56,13 @@ struct writer_event {
 };
 
 /* `count` calls of one thread on one stream, in order of start.
- * Rows are copied. LIMIT when writer_pending_bytes would pass TRACE_FRAME_RAW_MAX: flush, then
- * hand the rest over again. NOMEM. */
+ * Rows are copied, all of them or none. LIMIT when writer_pending_bytes would pass
+ * TRACE_FRAME_RAW_MAX: flush, then hand them over again (at most 65,536 at once, so that they fit
+ * an empty frame). INVALID: unknown signature, thread number or time out of range. NOMEM. */
 enum status writer_events(struct writer *w, uint32_t thread, uint32_t stream,
                           const struct writer_event *events, size_t count);
 
-/* Counts-layer increment: calls that have no event. */
+/* Counts-layer increment: calls that have no event. LIMIT as above; INVALID. */
 struct writer_count {
     uint64_t calls, sum_ns, min_ns, max_ns;
     struct histogram histogram;
@@ -80,7 +82,8 @@ size_t writer_pending_bytes(const struct writer *w);
  * written but the footer). IO: errno tells why. */
 enum status writer_flush(struct writer *w, const struct trace_counters *counters, uint64_t now_ns);
 
-/* Write the footer (the mark of a clean end) and close. Accepts NULL. */
+/* Write what is pending and the footer (the mark of a clean end), then close. When that fails the
+ * file is closed all the same, without a footer. Accepts NULL. */
 enum status writer_close(struct writer *w, const struct trace_counters *counters, uint64_t now_ns);
 
 /* Close the descriptor and free, without a footer: for a fork child or a lost disk. */
