@@ -1,8 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/builtin.h"
 
+#define CPU_ANY_LIST(X)                                                                            \
+    X(gemm_f32_portable)                                                                           \
+    X(gemm_f64_portable)                                                                           \
+    X(gemv_f32_portable)                                                                           \
+    X(gemv_f64_portable)                                                                           \
+    X(add_f32_portable)                                                                            \
+    X(add_f64_portable)
+
+#ifdef __x86_64__
+#define CPU_LIST(X)                                                                                \
+    X(gemm_f32_avx512)                                                                             \
+    X(gemm_f64_avx512)                                                                             \
+    X(gemv_f32_avx512)                                                                             \
+    X(gemv_f64_avx512)                                                                             \
+    X(add_f32_avx512)                                                                              \
+    X(add_f64_avx512)                                                                              \
+    X(gemm_f32_avx2)                                                                               \
+    X(gemm_f64_avx2)                                                                               \
+    X(gemv_f32_avx2)                                                                               \
+    X(gemv_f64_avx2)                                                                               \
+    X(add_f32_avx2)                                                                                \
+    X(add_f64_avx2)                                                                                \
+    CPU_ANY_LIST(X)
+#else
+#define CPU_LIST(X) CPU_ANY_LIST(X)
+#endif
+
+#define X(id) extern const struct tilewise_candidate id;
+CPU_LIST(X)
+#undef X
+
 static const struct tilewise_candidate *const candidates[] = {
-    &ref_candidate,
+#define X(id) &id,
+    CPU_LIST(X)
+#undef X
+        & ref_candidate,
     &null_candidate,
 };
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The register tile: up to TILE_VECTORS vectors of rows by TILE_COLUMNS columns of C stay in
+ * registers over all of k. Every smaller tile is its own function, so that the edges of C run at
+ * the same speed per element and no lane of the column direction is wasted.
+ */
+#include "kernels/cpu/simd.h"
+
+enum { TILE_ROWS = TILE_VECTORS * VL };
+
+/* How A and B lie in memory. */
+enum tile_mode {
+    TILE_PACKED, /* A and B in panels of exactly this tile's width */
+    TILE_ROWS_B, /* A in columns a_step apart; row p of B at b + p b_step */
+    TILE_COLS_B, /* A in columns a_step apart; column j of B at b + j b_step */
+    TILE_MODES,
+};
+
+struct tile {
+    int64_t k;
+    const real *a, *b;
+    int64_t a_step, b_step; /* elements; not used for TILE_PACKED */
+    real *c;
+    int64_t ldc, rows; /* rows of C in this tile: the last vector may be partial */
+    real alpha, beta;
+};
+
+typedef void tile_fn(const struct tile *t);
+
+typedef vec tile_sums[TILE_COLUMNS][TILE_VECTORS];
+
+SIMD_INLINE void tile_store(const struct tile *t, tile_sums sum, const int vectors,
+                            const int columns)
+{
+    vec alpha = vec_all(t->alpha), beta = vec_all(t->beta);
+    int64_t tail = t->rows - (vectors - 1) * VL;
+    vec_mask mask = vec_first(tail);
+#pragma GCC unroll 16
+    for (int j = 0; j < columns; j++)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            real *c = t->c + j * t->ldc + v * VL;
+            bool full = v < vectors - 1 || tail == VL;
+            vec out = alpha * sum[j][v];
+            if (t->beta != 0)
+                out = vec_fma(beta, full ? vec_load(c) : vec_load_part(c, mask), out);
+            if (full)
+                vec_store(c, out);
+            else
+                vec_store_part(c, mask, out);
+        }
+}
+
+SIMD_INLINE void tile_step(tile_sums sum, const vec a[TILE_VECTORS], const real *b, int64_t apart,
+                           const int vectors, const int columns)
+{
+#pragma GCC unroll 16
+    for (int j = 0; j < columns; j++) {
+        vec x = vec_all(b[j * apart]);
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++)
+            sum[j][v] = vec_fma(a[v], x, sum[j][v]);
+    }
+}
+
+SIMD_INLINE void tile_sum(const struct tile *t, tile_sums sum, const int vectors, const int columns,
+                          const enum tile_mode mode)
+{
+    const bool packed = mode == TILE_PACKED;
+    const int64_t a_step = packed ? vectors * VL : t->a_step;
+    const int64_t b_step = packed ? columns : mode == TILE_ROWS_B ? t->b_step : 1;
+    const int64_t apart = mode == TILE_COLS_B ? t->b_step : 1;
+    vec_mask mask = vec_first(t->rows - (vectors - 1) * VL);
+    const real *a = t->a, *b = t->b;
+#pragma GCC unroll 4
+    for (int64_t p = 0; p < t->k; p++, a += a_step, b += b_step) {
+        vec x[TILE_VECTORS];
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++)
+            x[v] =
+                packed || v < vectors - 1 ? vec_load(a + v * VL) : vec_load_part(a + v * VL, mask);
+        tile_step(sum, x, b, apart, vectors, columns);
+    }
+}
+
+SIMD_INLINE void tile_run(const struct tile *t, const int vectors, const int columns,
+                          const enum tile_mode mode)
+{
+    tile_sums sum;
+#pragma GCC unroll 16
+    for (int j = 0; j < columns; j++)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            sum[j][v] = vec_all(0);
+            if (mode == TILE_PACKED) /* C comes from far away: ask for it now */
+                __builtin_prefetch(t->c + j * t->ldc + v * VL, 1);
+        }
+    tile_sum(t, sum, vectors, columns, mode);
+    tile_store(t, sum, vectors, columns);
+}
+
+/* clang-format off */
+#if TILE_COLUMNS == 14
+#define TILE_COLUMN_LIST(X, m, v) X(m, v, 1) X(m, v, 2) X(m, v, 3) X(m, v, 4) X(m, v, 5) X(m, v, 6) \
+    X(m, v, 7) X(m, v, 8) X(m, v, 9) X(m, v, 10) X(m, v, 11) X(m, v, 12) X(m, v, 13) X(m, v, 14)
+#elif TILE_COLUMNS == 6
+#define TILE_COLUMN_LIST(X, m, v) X(m, v, 1) X(m, v, 2) X(m, v, 3) X(m, v, 4) X(m, v, 5) X(m, v, 6)
+#else
+#define TILE_COLUMN_LIST(X, m, v) X(m, v, 1) X(m, v, 2) X(m, v, 3) X(m, v, 4)
+#endif
+#define TILE_LIST(X)                                                                               \
+    TILE_COLUMN_LIST(X, TILE_PACKED, 1) TILE_COLUMN_LIST(X, TILE_PACKED, 2)                        \
+    TILE_COLUMN_LIST(X, TILE_ROWS_B, 1) TILE_COLUMN_LIST(X, TILE_ROWS_B, 2)                        \
+    TILE_COLUMN_LIST(X, TILE_COLS_B, 1) TILE_COLUMN_LIST(X, TILE_COLS_B, 2)
+
+#define X(mode, vectors, columns)                                                                  \
+    static void tile_##mode##_##vectors##_##columns(const struct tile *t)                          \
+    {                                                                                              \
+        tile_run(t, vectors, columns, mode);                                                       \
+    }
+TILE_LIST(X)
+#undef X
+
+static tile_fn *const tile_table[TILE_MODES][TILE_VECTORS][TILE_COLUMNS] = {
+#define X(mode, vectors, columns)                                                                  \
+    [mode][vectors - 1][columns - 1] = tile_##mode##_##vectors##_##columns,
+    TILE_LIST(X)
+#undef X
+};
+/* clang-format on */
+
+/* Columns are dealt out evenly: 16 are 8 + 8, not 14 + 2. */
+struct tile_split {
+    int64_t width, wide; /* the first `wide` tiles have width + 1 */
+};
+
+static struct tile_split tile_split_of(int64_t columns)
+{
+    int64_t tiles = (columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    return (struct tile_split){ columns / tiles, columns % tiles };
+}
+
+static int64_t tile_width(struct tile_split split, int64_t index)
+{
+    return split.width + (index < split.wide);
+}
+
+static int64_t tile_vectors(int64_t rows)
+{
+    return rows >= TILE_ROWS ? TILE_VECTORS : (rows + VL - 1) / VL;
+}
