@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/analysis.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/evidence.h"
+#include "analysis/gain.h"
+#include "analysis/quantile.h"
+
+enum { NOTES_MAX = 32 };
+
+static void note(struct analysis *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void note(struct analysis *a, const char *format, ...)
+{
+    if (a->nnotes == NOTES_MAX)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(a->notes[a->nnotes++], sizeof *a->notes, format, args);
+    va_end(args);
+}
+
+/* Results are found by signature and name of the entry point. */
+struct indexed {
+    struct tilewise_signature signature; /* entry 0 */
+    const char *entry;
+    const struct result_case *row;
+};
+
+static int by_signature(const void *a, const void *b)
+{
+    const struct indexed *x = a, *y = b;
+    int order = memcmp(&x->signature, &y->signature, sizeof x->signature);
+    return order ? order : strcmp(x->entry, y->entry);
+}
+
+static int by_signature_then_place(const void *a, const void *b)
+{
+    const struct indexed *x = a, *y = b;
+    int order = by_signature(a, b);
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+/* Sorted, each case once: of several measurements of one shape the last one counts. */
+static struct indexed *index_results(const struct result_set *set, size_t *count)
+{
+    struct indexed *index = calloc(set->ncases + 1, sizeof *index);
+    *count = 0;
+    if (!index)
+        return NULL;
+    for (size_t i = 0; i < set->ncases; i++) {
+        const struct result_case *row = &set->cases[i];
+        index[i] = (struct indexed){ row->signature, row->entry ? row->entry : "", row };
+        index[i].signature.entry = 0;
+    }
+    qsort(index, set->ncases, sizeof *index, by_signature_then_place);
+    for (size_t i = 0; i < set->ncases; i++)
+        if (i + 1 == set->ncases || by_signature(&index[i], &index[i + 1]) != 0)
+            index[(*count)++] = index[i];
+    return index;
+}
+
+static enum status build_shapes(struct analysis *a)
+{
+    const struct summary *s = a->summary;
+    size_t cases;
+    struct indexed *index = index_results(a->results, &cases);
+    a->shapes = calloc(s->nsignatures + 1, sizeof *a->shapes);
+    if (!index || !a->shapes) {
+        free(index);
+        return ST_NOMEM;
+    }
+    a->nshapes = s->nsignatures;
+    for (size_t i = 0; i < s->nsignatures; i++) {
+        const struct summary_signature *row = &s->signatures[i];
+        uint32_t entry = row->signature.entry;
+        struct indexed wanted = { .signature = row->signature,
+                                  .entry = entry < s->nstrings ? s->strings[entry] : "" };
+        wanted.signature.entry = 0;
+        const struct indexed *found = bsearch(&wanted, index, cases, sizeof *index, by_signature);
+        struct analysis_shape *shape = &a->shapes[i];
+        *shape = (struct analysis_shape){ .row = row, .entry = wanted.entry, .headroom = NAN };
+        shape->time_share = s->time_ns ? (double)row->time_ns / (double)s->time_ns : NAN;
+        shape->result = found ? found->row : NULL;
+        if (found)
+            shape->headroom =
+                headroom_of(found->row, headroom_ceiling(a->results, row->signature.dtype_c));
+    }
+    free(index);
+    return ST_OK;
+}
+
+/* Same (op, dtype of C) and, for classes, the same class. */
+static bool belongs(const struct analysis_group *g, const struct tilewise_signature *s,
+                    const char *shape_class)
+{
+    return g->op == s->op && g->dtype == s->dtype_c &&
+           (!g->shape_class || strcmp(g->shape_class, shape_class) == 0);
+}
+
+static struct analysis_group *find_group(struct analysis_group **groups, size_t *count,
+                                         const struct tilewise_signature *s, bool by_class)
+{
+    const char *shape_class = by_class ? shape_class_name(s) : NULL;
+    for (size_t i = 0; i < *count; i++)
+        if (belongs(&(*groups)[i], s, shape_class))
+            return &(*groups)[i];
+    struct analysis_group *more = realloc(*groups, (*count + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    *groups = more;
+    more[*count] =
+        (struct analysis_group){ .op = s->op, .dtype = s->dtype_c, .shape_class = shape_class };
+    return &more[(*count)++];
+}
+
+static bool add_member(struct analysis_group *g, uint32_t index,
+                       const struct summary_signature *row)
+{
+    if ((g->nmembers & (g->nmembers - 1)) == 0) { /* full at every power of two */
+        size_t room = g->nmembers ? 2 * g->nmembers : 1;
+        uint32_t *more = realloc(g->members, room * sizeof *more);
+        if (!more)
+            return false;
+        g->members = more;
+    }
+    g->members[g->nmembers++] = index;
+    g->calls += row->calls;
+    g->time_ns += row->time_ns;
+    return true;
+}
+
+static int by_group_time(const void *a, const void *b)
+{
+    const struct analysis_group *x = a, *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? 1 : -1;
+    if (x->op != y->op || x->dtype != y->dtype)
+        return x->op * 256 + x->dtype - y->op * 256 - y->dtype;
+    return x->shape_class ? strcmp(x->shape_class, y->shape_class) : 0;
+}
+
+static enum status build_groups(struct analysis *a, struct analysis_group **groups, size_t *count,
+                                bool by_class)
+{
+    for (size_t i = 0; i < a->summary->nsignatures; i++) {
+        const struct summary_signature *row = &a->summary->signatures[i];
+        struct analysis_group *g = find_group(groups, count, &row->signature, by_class);
+        if (!g || !add_member(g, (uint32_t)i, row))
+            return ST_NOMEM;
+    }
+    if (*count)
+        qsort(*groups, *count, sizeof **groups, by_group_time);
+    return ST_OK;
+}
+
+/* The union of a class's intervals is not recorded: it gets its share of the op's. */
+static double active_ns(const struct summary *s, const struct analysis_group *g)
+{
+    for (size_t i = 0; i < s->nops; i++) {
+        const struct summary_op *op = &s->ops[i];
+        if (op->op == g->op && op->dtype == g->dtype && op->time_ns > 0)
+            return (double)op->active_ns * ((double)g->time_ns / (double)op->time_ns);
+    }
+    return (double)g->time_ns;
+}
+
+static double level_cov05(const struct stability *s)
+{
+    return s->level == STABILITY_BUCKETABLE ? s->bucket.cov05 : s->raw.cov05;
+}
+
+static enum status measure_gain(const struct analysis *a, struct analysis_group *g)
+{
+    struct gain_row *rows = calloc(g->nmembers + 1, sizeof *rows);
+    if (!rows)
+        return ST_NOMEM;
+    for (size_t i = 0; i < g->nmembers; i++) {
+        const struct analysis_shape *shape = &a->shapes[g->members[i]];
+        rows[i] =
+            (struct gain_row){ (double)shape->row->time_ns, shape->row->calls, shape->result };
+    }
+    const struct gain_input in = { .rows = rows,
+                                   .count = g->nmembers,
+                                   .time_ns = (double)g->time_ns,
+                                   .heat = g->heat.value,
+                                   .cov05 = level_cov05(&g->stability),
+                                   .wall_ns = a->summary->wall_ns,
+                                   .results = a->results };
+    gain_measure(&g->replay, &in, a->policy);
+    free(rows);
+    return ST_OK;
+}
+
+static enum status measure_groups(struct analysis *a, struct analysis_group *groups, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct analysis_group *g = &groups[i];
+        g->active_ns = active_ns(a->summary, g);
+        enum status st =
+            stability_measure(&g->stability, a->summary, g->members, g->nmembers, a->policy);
+        if (st == ST_OK)
+            st = heat_measure(&g->heat, a->summary, g->members, g->nmembers, g->active_ns,
+                              a->policy);
+        if (st == ST_OK)
+            st = measure_gain(a, g);
+        if (st != ST_OK)
+            return st;
+    }
+    return ST_OK;
+}
+
+/* What perfect kernels could win; an op that was not replayed might win all of its heat. */
+static void measure_potential(struct analysis *a)
+{
+    a->potential = NAN;
+    for (size_t i = 0; i < a->nops; i++) {
+        const struct analysis_group *g = &a->ops[i];
+        if (isnan(g->replay.headroom))
+            a->potential_unknown += isnan(g->heat.value) ? 1 : g->heat.value;
+        else
+            a->potential =
+                (isnan(a->potential) ? 0 : a->potential) + g->heat.value * g->replay.headroom;
+    }
+}
+
+static void decide_groups(struct analysis *a, struct analysis_group *groups, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct analysis_group *g = &groups[i];
+        g->replay.potential = a->potential + a->potential_unknown;
+        const struct decide_input in = { .evidence = a->evidence,
+                                         .heat = &g->heat,
+                                         .stability = &g->stability,
+                                         .replay = g->replay };
+        g->decision = decide(&in, a->policy);
+    }
+}
+
+static void measure_fidelity(struct analysis *a)
+{
+    struct analysis_fidelity *f = &a->fidelity;
+    *f = (struct analysis_fidelity){ NAN, NAN, NAN, 0 };
+    double *errors = calloc(a->nshapes + 1, sizeof *errors), replayed = 0, recorded = 0;
+    for (size_t i = 0; i < a->nshapes && errors; i++) {
+        const struct analysis_shape *shape = &a->shapes[i];
+        double mean_ns = (double)shape->row->time_ns / (double)shape->row->calls;
+        if (!shape->result || !(shape->result->baseline_recorded_ns > 0) || !(mean_ns > 0))
+            continue;
+        replayed += (double)shape->row->calls * shape->result->baseline_recorded_ns;
+        recorded += (double)shape->row->time_ns;
+        errors[f->shapes++] = fabs(shape->result->baseline_recorded_ns / mean_ns - 1);
+    }
+    if (f->shapes) {
+        f->total = replayed / recorded;
+        f->median_abs_error = quantile_of(errors, f->shapes, 0.5);
+    }
+    free(errors);
+}
+
+static void note_shape(struct analysis *a, const struct analysis_shape *shape)
+{
+    const struct tilewise_signature *s = &shape->row->signature;
+    const struct result_ceiling *c = headroom_ceiling(a->results, s->dtype_c);
+    char text[80];
+    signature_describe(s, text, sizeof text);
+    if (headroom_above_ceiling(s, c, shape->result->baseline_best_ns, &a->policy->headroom))
+        note(a, "error: %s: the baseline is above the measured ceiling; measure the ceiling again",
+             text);
+    for (size_t i = 0; i < shape->result->ncandidates; i++) {
+        const struct result_candidate *k = &shape->result->candidates[i];
+        if (headroom_above_ceiling(s, c, k->time_ns, &a->policy->headroom))
+            note(a, "error: %s: %.40s is above the measured ceiling and is not counted", text,
+                 k->name);
+    }
+}
+
+static void collect_notes(struct analysis *a)
+{
+    const struct summary *s = a->summary;
+    for (size_t i = 0; i < s->ndamage; i++)
+        note(a, "damaged: %s", s->damage[i].what);
+    if (!s->complete)
+        note(a, "the recording did not end cleanly; what follows the last frame is not known");
+    for (size_t i = 0; i < a->results->nruns; i++)
+        if (a->results->runs[i].baseline_capped)
+            note(a, "the baseline of a replay ran with capped instructions: no verdict uses it");
+    size_t unmatched = a->results->ncases;
+    for (size_t i = 0; i < a->nshapes; i++)
+        if (a->shapes[i].result) {
+            unmatched -= unmatched > 0;
+            note_shape(a, &a->shapes[i]);
+        }
+    if (unmatched)
+        note(a, "%zu replayed case%s not in these traces, or measured twice", unmatched,
+             unmatched == 1 ? " is" : "s are");
+}
+
+static enum status build(struct analysis *a)
+{
+    enum status st = ST_NOMEM;
+    a->notes = calloc(NOTES_MAX, sizeof *a->notes);
+    if (!a->notes || (st = build_shapes(a)) != ST_OK ||
+        (st = build_groups(a, &a->ops, &a->nops, false)) != ST_OK ||
+        (st = build_groups(a, &a->classes, &a->nclasses, true)) != ST_OK ||
+        (st = measure_groups(a, a->ops, a->nops)) != ST_OK ||
+        (st = measure_groups(a, a->classes, a->nclasses)) != ST_OK)
+        return st;
+    a->evidence = evidence_of(a->summary, &a->policy->evidence);
+    a->coverage_calls = evidence_coverage_calls(a->summary);
+    decide_withheld(&a->evidence, &a->policy->evidence, a->withheld, sizeof a->withheld);
+    measure_potential(a);
+    measure_fidelity(a);
+    decide_groups(a, a->ops, a->nops);
+    decide_groups(a, a->classes, a->nclasses);
+    collect_notes(a);
+    return ST_OK;
+}
+
+enum status analysis_build(struct analysis **out, const struct summary *s,
+                           const struct result_set *results, const struct policy *policy,
+                           struct fault *fault)
+{
+    struct analysis *a = calloc(1, sizeof *a);
+    *out = NULL;
+    if (!a)
+        return fault_set(fault, ST_NOMEM, "out of memory for the analysis");
+    a->summary = s;
+    a->results = results;
+    a->policy = policy;
+    enum status st = build(a);
+    if (st != ST_OK) {
+        analysis_free(a);
+        return fault_set(fault, st, "out of memory for the analysis");
+    }
+    *out = a;
+    return ST_OK;
+}
+
+static void free_groups(struct analysis_group *groups, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(groups[i].members);
+    free(groups);
+}
+
+void analysis_free(struct analysis *a)
+{
+    if (!a)
+        return;
+    free_groups(a->ops, a->nops);
+    free_groups(a->classes, a->nclasses);
+    free(a->shapes);
+    free(a->notes);
+    free(a);
+}
+
+const char *analysis_fact(const struct analysis *a, const char *key)
+{
+    for (size_t i = 0; i < a->summary->nfacts; i++)
+        if (strcmp(a->summary->facts[i].key, key) == 0)
+            return a->summary->facts[i].value;
+    return NULL;
+}
+
+const char *analysis_device(const struct analysis *a)
+{
+    const char *recorded = analysis_fact(a, "device");
+    if (recorded)
+        return recorded;
+    for (size_t i = 0; i < a->results->nruns; i++)
+        if (a->results->runs[i].device && a->results->runs[i].device[0])
+            return a->results->runs[i].device;
+    return NULL;
+}

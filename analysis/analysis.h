@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Everything a report prints, computed once from a summary, replay results and a policy. It points
+ * into all three, which must outlive it. NaN: unknown.
+ */
+#ifndef TILEWISE_ANALYSIS_ANALYSIS_H
+#define TILEWISE_ANALYSIS_ANALYSIS_H
+
+#include "analysis/decide.h"
+#include "analysis/heat.h"
+#include "analysis/policy.h"
+#include "analysis/stability.h"
+#include "traces/result.h"
+#include "traces/summary.h"
+
+/* One row of the matrix: all calls of an (op, dtype of C), or those of one shape class in it. */
+struct analysis_group {
+    uint8_t op, dtype;
+    const char *shape_class; /* NULL for the whole op */
+    size_t nmembers;
+    uint32_t *members; /* indexes into the summary's signatures, ascending */
+    uint64_t calls, time_ns;
+    double active_ns; /* of a class: its share of the op's union */
+    struct heat heat;
+    struct stability stability;
+    struct decide_replay replay;
+    struct decide_result decision;
+};
+
+struct analysis_shape {
+    const struct summary_signature *row;
+    const char *entry; /* entry point, "" if unknown */
+    double time_share, headroom;
+    const struct result_case *result; /* NULL: not replayed */
+};
+
+struct analysis_fidelity {
+    double total;             /* replayed baseline / recorded time, over the shapes with both */
+    double median_abs_error;  /* of the single shapes */
+    double same_kernel_share; /* NaN: kernel names are known on neither side */
+    uint64_t shapes;
+};
+
+struct analysis {
+    const struct summary *summary;
+    const struct result_set *results;
+    const struct policy *policy;
+    struct decide_evidence evidence;
+    double coverage_calls;
+    double potential, potential_unknown; /* sum E h over ops, and sum E of those without h */
+    char withheld[240];                  /* "" or why every verdict is withheld */
+    struct analysis_fidelity fidelity;
+    size_t nops, nclasses, nshapes, nnotes;
+    struct analysis_group *ops, *classes; /* by time, largest first */
+    struct analysis_shape *shapes;        /* in the summary's order: by time */
+    char (*notes)[160];                   /* what a reader must know: results not believed, ... */
+};
+
+/* `results` may hold nothing. NOMEM. */
+enum status analysis_build(struct analysis **out, const struct summary *s,
+                           const struct result_set *results, const struct policy *policy,
+                           struct fault *fault);
+void analysis_free(struct analysis *a); /* accepts NULL */
+
+/* Value of a recorded fact ("core", ...), or NULL. */
+const char *analysis_fact(const struct analysis *a, const char *key);
+/* The device that ran the work: recorded, else that of the replay; NULL if unknown. */
+const char *analysis_device(const struct analysis *a);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How much of what happened the trace can speak for.
+ */
+#ifndef TILEWISE_ANALYSIS_EVIDENCE_H
+#define TILEWISE_ANALYSIS_EVIDENCE_H
+
+#include "analysis/decide.h"
+#include "traces/summary.h"
+
+/* Calls that were recorded and then lost with a damaged frame. */
+uint64_t evidence_missing(const struct summary *s);
+/* Calls in the trace / calls seen; NaN if none was seen. */
+double evidence_coverage_calls(const struct summary *s);
+struct decide_evidence evidence_of(const struct summary *s, const struct policy_evidence *policy);
+
+#endif

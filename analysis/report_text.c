@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analysis/escape.h"
+#include "analysis/report.h"
+#include "analysis/words.h"
+
+enum { TEXT_SHAPES = 15 };
+
+static void coverage(const struct analysis *a, FILE *out)
+{
+    const struct summary *s = a->summary;
+    fprintf(out, "coverage: %s of %s calls, %s of the time; lost %s, failed %s; recording %s\n",
+            words_share(a->coverage_calls), words_count(s->counters.seen),
+            words_share(a->evidence.coverage_time), words_share(a->evidence.lost_share),
+            words_count(s->counters.failed), s->complete ? "complete" : "INCOMPLETE");
+    for (unsigned cause = 0; cause < LOSS_MAX; cause++)
+        if (s->counters.dropped[cause])
+            fprintf(out, "  dropped: %s calls, %s\n", words_count(s->counters.dropped[cause]),
+                    loss_name(cause) ? loss_name(cause) : "unknown cause");
+    fprintf(out, "trace: %zu process%s, wall %s, busy %s, %zu windows, %zu signatures; device ",
+            s->nshards, s->nshards == 1 ? "" : "es", words_ns((double)s->wall_ns),
+            words_ns((double)s->busy_ns), s->nwindows, s->nsignatures);
+    escape_plain(out, analysis_device(a) ? analysis_device(a) : "unknown");
+    fputs("\n", out);
+    if (a->withheld[0])
+        fprintf(out, "WITHHELD: %s\n", a->withheld);
+    for (size_t i = 0; i < a->nnotes; i++) {
+        fputs("note: ", out);
+        escape_plain(out, a->notes[i]);
+        fputs("\n", out);
+    }
+}
+
+static void matrix_row(const struct analysis_group *g, FILE *out)
+{
+    const struct heat *h = &g->heat;
+    const struct stability_grain *s = &g->stability.raw;
+    char interval[32];
+    snprintf(interval, sizeof interval, "%s..%s", words_real(h->lo, 3), words_real(h->hi, 3));
+    fprintf(out,
+            "%-5s %-5s %-22s %11s %6s %6s %-13s %-5s %6s %4" PRIu64 " %5s %6s %5s %-8s %-10s %s\n",
+            tilewise_op_name(g->op), tilewise_dtype_name(g->dtype),
+            g->shape_class ? g->shape_class : "(all)", words_count(g->calls),
+            words_real(h->busy_share, 3), words_real(h->wall_share, 3), interval,
+            words_level(heat_level_name(h->level)), words_real(s->effective_shapes, 1), s->k90,
+            words_real(s->cov05, 2), words_real(s->unseen, 3), words_real(s->drift.adjacent, 2),
+            words_moving(&g->stability), words_level(stability_level_name(g->stability.level)),
+            decide_word(g->decision.verdict));
+}
+
+static void matrix(const struct analysis *a, FILE *out)
+{
+    fputs("\nheat x stability (heat: share of the wall time, 95 % interval over windows)\n", out);
+    fprintf(out, "%-5s %-5s %-22s %11s %6s %6s %-13s %-5s %6s %4s %5s %6s %5s %-8s %-10s %s\n",
+            "op", "dtype", "shape class", "calls", "busy", "wall", "interval", "heat", "shapes",
+            "k90", "cov05", "unseen", "drift", "moves", "stability", "verdict");
+    for (size_t i = 0; i < a->nclasses; i++)
+        matrix_row(&a->classes[i], out);
+    fputs("per operation\n", out);
+    for (size_t i = 0; i < a->nops; i++)
+        matrix_row(&a->ops[i], out);
+}
+
+static void verdicts(const struct analysis *a, FILE *out)
+{
+    fputs("\nverdicts\n", out);
+    for (size_t i = 0; i < a->nops; i++) {
+        const struct analysis_group *g = &a->ops[i];
+        fprintf(out, "%s %s: %s\n  why:  %s\n  next: %s\n", tilewise_op_name(g->op),
+                tilewise_dtype_name(g->dtype), decide_word(g->decision.verdict), g->decision.reason,
+                decide_advice(g->decision.verdict));
+    }
+}
+
+static void shape_row(const struct analysis_shape *shape, FILE *out)
+{
+    const struct tilewise_signature *s = &shape->row->signature;
+    const struct result_candidate *c = words_candidate(shape);
+    fprintf(out, "%-5s %-5s %-22s %-2s %-3s %11s %7s %9s", tilewise_op_name(s->op),
+            tilewise_dtype_name(s->dtype_c), words_shape(s), words_trans(s),
+            s->layout == TILEWISE_ROW_MAJOR ? "row" : "col", words_count(shape->row->calls),
+            words_share(shape->time_share),
+            words_ns((double)shape->row->time_ns / (double)shape->row->calls));
+    if (shape->result)
+        fprintf(out, " %9s %9s", words_ns(shape->result->baseline_recorded_ns),
+                words_ns(shape->result->baseline_best_ns));
+    if (c) {
+        fprintf(out, "  %s [%s..%s] %-7s ", words_real(c->ratio_best, 2), words_real(c->best_lo, 2),
+                words_real(c->best_hi, 2), result_call_name(c->call));
+        escape_plain(out, c->name);
+        fprintf(out, " (%s)", result_status_name(c->status));
+    }
+    fputs("\n", out);
+}
+
+static void shapes(const struct analysis *a, FILE *out)
+{
+    size_t shown = a->nshapes < TEXT_SHAPES ? a->nshapes : TEXT_SHAPES;
+    double rest = 1;
+    fprintf(out, "\nlargest shapes (m x n x k as called)\n%-5s %-5s %-22s %-2s %-3s %11s %7s %9s",
+            "op", "dtype", "shape", "tr", "lay", "calls", "time", "mean");
+    fputs(a->results->ncases ? " as called      best  candidate against best\n" : "\n", out);
+    for (size_t i = 0; i < shown; i++) {
+        shape_row(&a->shapes[i], out);
+        rest -= a->shapes[i].time_share;
+    }
+    if (shown < a->nshapes)
+        fprintf(out, "and %s more, %s of the time\n", words_count(a->nshapes - shown),
+                words_share(fmax(0, rest)));
+}
+
+static void replay(const struct analysis *a, FILE *out)
+{
+    if (a->results->ncases == 0)
+        return;
+    fprintf(out, "\npotential: kernels at the measured ceiling would win %s of the whole",
+            words_share(a->potential));
+    fprintf(out, " (not known for heat of %s)\n", words_share(a->potential_unknown));
+    fprintf(out, "fidelity: replayed / recorded %s in total, median error %s of a shape\n",
+            words_real(a->fidelity.total, 3), words_share(a->fidelity.median_abs_error));
+}
+
+void report_text(const struct analysis *a, FILE *out)
+{
+    coverage(a, out);
+    matrix(a, out);
+    verdicts(a, out);
+    shapes(a, out);
+    replay(a, out);
+}

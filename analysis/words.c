@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/words.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BUFFERS = 9, BUFFER_BYTES = 96 };
+
+static char *next_buffer(void)
+{
+    static char buffers[BUFFERS][BUFFER_BYTES];
+    static unsigned turn;
+    return buffers[turn++ % BUFFERS];
+}
+
+const char *words_count(uint64_t n)
+{
+    char digits[24], *text = next_buffer(), *p = text;
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, n);
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            *p++ = ',';
+        *p++ = digits[i];
+    }
+    *p = '\0';
+    return text;
+}
+
+const char *words_real(double v, int digits)
+{
+    char *text = next_buffer();
+    if (!isfinite(v))
+        return "-";
+    snprintf(text, BUFFER_BYTES, "%.*f", digits, v);
+    return text;
+}
+
+const char *words_share(double share)
+{
+    char *text = next_buffer();
+    if (!isfinite(share))
+        return "-";
+    snprintf(text, BUFFER_BYTES, "%.1f %%", 100 * share);
+    return text;
+}
+
+const char *words_ns(double ns)
+{
+    static const char *const units[] = { "ns", "us", "ms", "s" };
+    char *text = next_buffer();
+    size_t unit = 0;
+    if (!isfinite(ns))
+        return "-";
+    for (; ns >= 1000 && unit < 3; unit++)
+        ns /= 1000;
+    snprintf(text, BUFFER_BYTES, "%.*f %s", unit == 0 ? 0 : ns < 10 ? 2 : 1, ns, units[unit]);
+    return text;
+}
+
+const char *words_level(const char *level)
+{
+    return level ? level : "unknown";
+}
+
+const char *words_moving(const struct stability *s)
+{
+    char *text = next_buffer();
+    *text = '\0';
+    for (enum shape_dimension d = 0; d < SHAPE_DIMENSIONS; d++)
+        if (s->moving[d]) {
+            strcat(text, *text ? ", " : "");
+            strcat(text, shape_dimension_name(d));
+        }
+    return *text ? text : "-";
+}
+
+const char *words_shape(const struct tilewise_signature *s)
+{
+    char *text = next_buffer();
+    int used = snprintf(text, BUFFER_BYTES, "%" PRId64 " x %" PRId64, s->m, s->n);
+    if (s->op == TILEWISE_OP_GEMM)
+        used += snprintf(text + used, BUFFER_BYTES - (size_t)used, " x %" PRId64, s->k);
+    if (s->batch > 1)
+        snprintf(text + used, BUFFER_BYTES - (size_t)used, ", batch %" PRId64, s->batch);
+    return text;
+}
+
+const char *words_row_view(const struct tilewise_signature *s)
+{
+    char *text = next_buffer();
+    bool row = s->layout == TILEWISE_ROW_MAJOR;
+    if (s->op != TILEWISE_OP_GEMM)
+        return "";
+    snprintf(text, BUFFER_BYTES, "[%" PRId64 ",%" PRId64 "] x [%" PRId64 ",%" PRId64 "]",
+             row ? s->m : s->n, s->k, s->k, row ? s->n : s->m);
+    return text;
+}
+
+const char *words_trans(const struct tilewise_signature *s)
+{
+    char *text = next_buffer();
+    text[0] = tilewise_trans_letter(s->trans_a);
+    text[1] = tilewise_trans_letter(s->trans_b);
+    text[2] = '\0';
+    return text;
+}
+
+const struct result_candidate *words_candidate(const struct analysis_shape *shape)
+{
+    const struct result_candidate *best = NULL;
+    for (size_t i = 0; shape->result && i < shape->result->ncandidates; i++) {
+        const struct result_candidate *c = &shape->result->candidates[i];
+        bool better = c->status == RESULT_PASSED &&
+                      (!best || best->status != RESULT_PASSED || c->ratio_best > best->ratio_best);
+        if (!best || better)
+            best = c;
+    }
+    return best;
+}
