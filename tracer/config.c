@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/config.h"
+
+#include <string.h>
+#include <sys/auxv.h>
+
+enum { DEFAULT_SIZE_CAP_BYTES = 1 << 30 };
+
+struct config config;
+
+/* The variables we know. */
+struct settings {
+    const char *out, *disable, *allow, *size_cap, *events, *with_cmdline;
+};
+
+static const char *value_of(const char *entry, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1 : NULL;
+}
+
+static struct settings read_environment(char **environment)
+{
+    struct settings s = { 0 };
+    const struct {
+        const char *name, **value;
+    } row[] = {
+        { "TILEWISE_OUT", &s.out },       { "TILEWISE_DISABLE", &s.disable },
+        { "TILEWISE_ALLOW", &s.allow },   { "TILEWISE_SIZE_CAP", &s.size_cap },
+        { "TILEWISE_EVENTS", &s.events }, { "TILEWISE_WITH_CMDLINE", &s.with_cmdline },
+    };
+    for (char **e = environment; e && *e; e++) {
+        if (strncmp(*e, "TILEWISE_", 9) != 0)
+            continue;
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+            if (value_of(*e, row[i].name))
+                *row[i].value = value_of(*e, row[i].name);
+    }
+    return s;
+}
+
+static bool is_on(const char *text)
+{
+    return text && (strcmp(text, "1") == 0 || strcmp(text, "on") == 0 || strcmp(text, "yes") == 0 ||
+                    strcmp(text, "true") == 0);
+}
+
+bool config_bytes(const char *text, uint64_t *bytes)
+{
+    static const char suffix[] = "KMGT";
+    uint64_t value = 0;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+            return false;
+    if (p == text)
+        return false;
+    const char *unit = *p ? strchr(suffix, *p & ~0x20) : NULL;
+    if (*p && (!unit || !*unit || p[1]))
+        return false;
+    unsigned shift = unit ? 10 * (unsigned)(unit - suffix + 1) : 0;
+    if (value >> (64 - shift - (shift == 0)) >> (shift == 0))
+        return false;
+    *bytes = value << shift;
+    return true;
+}
+
+static bool in_list(const char *program, const char *list)
+{
+    size_t length = strlen(program);
+    for (const char *p = list; *p;) {
+        size_t item = strcspn(p, ",");
+        if (item == length && memcmp(p, program, length) == 0)
+            return true;
+        p += item + (p[item] == ',');
+    }
+    return false;
+}
+
+static bool is_denied(const char *program)
+{
+    static const char *const deny[] = {
+#define ROW(name) name,
+#include "tracer/deny.def"
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof deny / sizeof *deny; i++)
+        if (strcmp(program, deny[i]) == 0)
+            return true;
+    return false;
+}
+
+bool config_allows(const char *program, const char *allow)
+{
+    const char *slash = strrchr(program, '/');
+    program = slash ? slash + 1 : program;
+    program += *program == '-'; /* a login shell */
+    return allow && *allow ? in_list(program, allow) : !is_denied(program);
+}
+
+bool config_load(char **environment, const char *argv0)
+{
+    struct settings s = read_environment(environment);
+    if (is_on(s.disable) || !s.out || !*s.out || getauxval(AT_SECURE))
+        return false;
+    if (strlen(s.out) >= sizeof config.out || !config_allows(argv0 ? argv0 : "", s.allow))
+        return false;
+    strcpy(config.out, s.out);
+    config.events = !s.events || strcmp(s.events, "off") != 0;
+    config.cmdline = is_on(s.with_cmdline);
+    config.size_cap_bytes = DEFAULT_SIZE_CAP_BYTES;
+    if (s.size_cap)
+        config_bytes(s.size_cap, &config.size_cap_bytes);
+    return true;
+}

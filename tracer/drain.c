@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/drain.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "tracer/clock.h"
+#include "tracer/tap.h"
+#include "tracer/thread.h"
+
+enum {
+    BATCH = 1024,
+    PENDING_MAX = TRACE_FRAME_RAW_MAX / 4 * 3,
+    RETRY_NS = 2000000000,
+    NO_ID = UINT32_MAX, /* in table.writer_id: the file takes no more signatures */
+};
+
+static uint64_t now_ns(void)
+{
+    return clock_since_start_ns(clock_ticks());
+}
+
+void drain_init(struct drain *d, struct writer *w)
+{
+    *d = (struct drain){ .w = w, .cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) };
+}
+
+static bool is_closed(const struct drain *d)
+{
+    return d->is_full || d->retry_ns > now_ns();
+}
+
+static void lose(struct drain *d, enum loss_cause cause, uint64_t calls)
+{
+    d->counters.dropped[cause] += calls;
+}
+
+/* What the threads lost before it reached us; ours is kept apart in `own`. */
+static void sum_threads(struct trace_counters *c)
+{
+    for (int i = 0; i < LOSS_MAX; i++)
+        c->dropped[i] += tap_dropped(i);
+    for (uint32_t i = 0, n = thread_count(); i < n; i++) {
+        struct thread *t = thread_at(i);
+        if (!t)
+            continue;
+        c->failed += atomic_load_explicit(&t->failed, memory_order_relaxed);
+        for (int j = 0; j < LOSS_MAX; j++)
+            c->dropped[j] += atomic_load_explicit(&t->dropped[j], memory_order_relaxed);
+    }
+}
+
+struct trace_counters drain_counters(const struct drain *d)
+{
+    struct trace_counters c = d->counters;
+    sum_threads(&c);
+    c.seen = c.recorded + loss_total(&c);
+    c.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - d->cpu_start_ns;
+    return c;
+}
+
+/* The pending rows did not reach the file. */
+static void undo(struct drain *d, enum loss_cause cause)
+{
+    d->counters.recorded -= d->pending;
+    d->counters.untimed -= d->pending_untimed;
+    lose(d, cause, d->pending);
+    d->closed = cause;
+}
+
+static void write_frame(struct drain *d)
+{
+    struct trace_counters c = drain_counters(d);
+    enum status st = writer_flush(d->w, &c, now_ns());
+    if (st == ST_LIMIT) {
+        undo(d, LOSS_SIZE_CAP);
+        d->is_full = true;
+    } else if (st != ST_OK) {
+        bool full = errno == ENOSPC || errno == EDQUOT;
+        undo(d, st == ST_NOMEM ? LOSS_NO_MEMORY : full ? LOSS_DISK_FULL : LOSS_IO_ERROR);
+        d->retry_ns = now_ns() + RETRY_NS;
+    } else {
+        d->told = c.seen + c.failed;
+    }
+    d->pending = d->pending_untimed = 0;
+}
+
+static uint32_t entry_string(struct drain *d, uint32_t slot)
+{
+    uint32_t *id = &d->entry_string[slot];
+    const char *name = slot_table[slot].name;
+    if (*id == 0 && writer_string(d->w, name, strlen(name), id) != ST_OK)
+        *id = 0;
+    return *id;
+}
+
+/* The file's id of a thread's signature, or NO_ID. */
+static uint32_t signature_id(struct drain *d, struct thread *t, uint32_t entry)
+{
+    uint32_t *known = &t->table.writer_id[entry], id;
+    if (*known == 0) {
+        struct tilewise_signature key = *table_key(&t->table, entry);
+        key.entry = entry_string(d, key.entry);
+        *known = writer_signature(d->w, &key, &id) == ST_OK ? id + 1 : NO_ID;
+    }
+    return *known == NO_ID ? NO_ID : *known - 1;
+}
+
+static struct writer_event event_of(struct thread *t, uint32_t id, struct ring_event e)
+{
+    uint64_t start = clock_since_start_ns(e.start_ticks);
+    uint64_t ns = clock_span_ns(e.duration_and_entry >> RING_ENTRY_BITS);
+    if (start < t->last_start_ns)
+        start = t->last_start_ns; /* the clock was measured anew in between */
+    t->last_start_ns = start;
+    return (struct writer_event){ id, ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns, start };
+}
+
+static void give_events(struct drain *d, uint32_t number, const struct writer_event *events,
+                        size_t count)
+{
+    if (count == 0)
+        return;
+    if (is_closed(d)) {
+        lose(d, d->closed, count);
+        return;
+    }
+    if (writer_pending_bytes(d->w) > PENDING_MAX)
+        write_frame(d);
+    if (is_closed(d) || writer_events(d->w, number, 0, events, count) != ST_OK) {
+        lose(d, is_closed(d) ? d->closed : LOSS_NO_MEMORY, count);
+        return;
+    }
+    d->pending += count;
+    d->counters.recorded += count;
+}
+
+static void drain_ring(struct drain *d, struct thread *t, uint32_t number, uint64_t waiting)
+{
+    struct writer_event batch[BATCH];
+    for (uint64_t done = 0; done < waiting;) {
+        uint64_t n = waiting - done < BATCH ? waiting - done : BATCH;
+        size_t kept = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            struct ring_event e = ring_peek(&t->ring, i);
+            uint32_t id = signature_id(d, t, e.duration_and_entry & 0xffff);
+            if (id == NO_ID)
+                lose(d, LOSS_SIGNATURE_CAP, 1);
+            else
+                batch[kept++] = event_of(t, id, e);
+        }
+        ring_pop(&t->ring, n);
+        give_events(d, number, batch, kept);
+        done += n;
+    }
+}
+
+uint64_t drain_events(struct drain *d)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0, n = thread_count(); i < n; i++) {
+        struct thread *t = thread_at(i);
+        uint64_t waiting = t ? ring_waiting(&t->ring) : 0;
+        if (waiting)
+            drain_ring(d, t, i, waiting);
+        total += waiting;
+    }
+    return total;
+}
+
+static uint64_t grow(_Atomic uint64_t *now, _Atomic uint64_t *written)
+{
+    uint64_t value = atomic_load_explicit(now, memory_order_acquire);
+    uint64_t before = atomic_load_explicit(written, memory_order_relaxed);
+    atomic_store_explicit(written, value, memory_order_relaxed);
+    return value - before;
+}
+
+/* What was counted since the last time. The number of calls is the sum of the buckets, so that the
+ * two agree at any moment of the owner's. */
+static struct writer_count increment(struct table_counts *now, struct table_counts *written)
+{
+    struct writer_count c = { 0 };
+    for (int b = 0; b < HISTOGRAM_BUCKETS; b++) {
+        c.histogram.count[b] = grow(&now->bucket[b], &written->bucket[b]);
+        c.calls += c.histogram.count[b];
+    }
+    if (c.calls == 0)
+        return c;
+    c.sum_ns = grow(&now->sum_ns, &written->sum_ns);
+    c.min_ns = atomic_load_explicit(&now->min_ns, memory_order_relaxed);
+    c.max_ns = atomic_load_explicit(&now->max_ns, memory_order_relaxed);
+    return c;
+}
+
+static void give_count(struct drain *d, struct thread *t, uint32_t entry,
+                       const struct writer_count *c)
+{
+    uint32_t id = signature_id(d, t, entry);
+    if (writer_pending_bytes(d->w) > PENDING_MAX)
+        write_frame(d);
+    if (id == NO_ID || is_closed(d) || writer_count(d->w, id, c) != ST_OK) {
+        lose(d,
+             id == NO_ID    ? LOSS_SIGNATURE_CAP
+             : is_closed(d) ? d->closed
+                            : LOSS_NO_MEMORY,
+             c->calls);
+        return;
+    }
+    d->pending += c->calls;
+    d->pending_untimed += c->calls;
+    d->counters.recorded += c->calls;
+    d->counters.untimed += c->calls;
+}
+
+static void drain_table(struct drain *d, struct thread *t)
+{
+    uint32_t used = atomic_load_explicit(&t->table.used, memory_order_acquire);
+    for (uint32_t entry = 0; entry < used; entry++) {
+        struct table_chunk_counts *chunk =
+            atomic_load_explicit(&t->table.counts[entry / TABLE_CHUNK], memory_order_acquire);
+        if (!chunk) {
+            entry |= TABLE_CHUNK - 1; /* to the next chunk */
+            continue;
+        }
+        struct writer_count c =
+            increment(&chunk->counts[entry % TABLE_CHUNK], &chunk->written[entry % TABLE_CHUNK]);
+        if (c.calls)
+            give_count(d, t, entry, &c);
+    }
+}
+
+static void drain_counts(struct drain *d)
+{
+    for (uint32_t i = 0, n = thread_count(); i < n; i++) {
+        struct thread *t = thread_at(i);
+        uint64_t untimed = t ? atomic_load_explicit(&t->untimed, memory_order_acquire) : 0;
+        if (t && untimed != t->untimed_written) {
+            t->untimed_written = untimed;
+            drain_table(d, t);
+        }
+    }
+}
+
+void drain_frame(struct drain *d)
+{
+    drain_counts(d);
+    if (!is_closed(d))
+        write_frame(d);
+}
+
+bool drain_is_dirty(const struct drain *d)
+{
+    struct trace_counters c = drain_counters(d);
+    if (c.seen + c.failed != d->told)
+        return true;
+    for (uint32_t i = 0, n = thread_count(); i < n; i++) {
+        struct thread *t = thread_at(i);
+        if (t && atomic_load_explicit(&t->untimed, memory_order_relaxed) != t->untimed_written)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the threads' rings and tables to frames of the trace, with the accounting: whatever was
+ * taken out of a thread is either in the file or in a loss counter. The writer thread only.
+ */
+#ifndef TILEWISE_TRACER_DRAIN_H
+#define TILEWISE_TRACER_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracer/slot.h"
+#include "traces/counters.h"
+#include "traces/writer.h"
+
+struct drain {
+    struct writer *w;
+    struct trace_counters counters;    /* as they will be when the pending rows are written */
+    uint64_t pending, pending_untimed; /* calls in rows that are not written yet */
+    uint64_t told;                     /* calls that the counters in the file account for */
+    uint64_t cpu_start_ns;
+    uint64_t retry_ns;                 /* after a failed write: nothing is tried before then */
+    enum loss_cause closed;            /* why rows are dropped until then */
+    bool is_full;                      /* the size cap was reached: only the footer follows */
+    uint32_t entry_string[SLOT_COUNT]; /* string id of an entry point, 0 = not yet */
+};
+
+void drain_init(struct drain *d, struct writer *w);
+
+/* Take all events that wait; writes frames when much is pending. Returns how many there were. */
+uint64_t drain_events(struct drain *d);
+
+/* Take the counts of calls without events, and write one frame. */
+void drain_frame(struct drain *d);
+
+/* The counters as the next frame would state them; seen = recorded + dropped. */
+struct trace_counters drain_counters(const struct drain *d);
+
+/* Has anything happened that the file does not tell yet? */
+bool drain_is_dirty(const struct drain *d);
+
+#endif

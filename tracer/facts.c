@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/facts.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "tracer/clock.h"
+#include "tracer/elf.h"
+#include "tracer/slot.h"
+#include "traces/signature.h"
+
+enum { TEXT_BYTES = 1024 };
+
+/* First bytes of a small file, terminated; "" when it cannot be read. */
+static size_t read_text(const char *path, char *text, size_t bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, bytes - 1);
+    if (fd >= 0)
+        close(fd);
+    got = got < 0 ? 0 : got;
+    text[got] = '\0';
+    return (size_t)got;
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static void read_boot_id(uint64_t id[2])
+{
+    char text[64];
+    unsigned digits = 0;
+    read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    for (const char *c = text; *c && digits < 32; c++) {
+        static const char hex[] = "0123456789abcdef";
+        const char *at = strchr(hex, *c);
+        if (!at)
+            continue;
+        id[digits / 16] = id[digits / 16] << 4 | (uint64_t)(at - hex);
+        digits++;
+    }
+}
+
+void facts_shard(struct shard_id *shard)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    *shard = (struct shard_id){
+        .host_hash = hash_text(host),
+        .start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - clock_start_ns()),
+        .pid = (uint32_t)getpid(),
+    };
+    read_boot_id(shard->boot_id);
+}
+
+static void add_line(struct writer *w, const char *key, char *text)
+{
+    text[strcspn(text, "\n")] = '\0';
+    if (*text)
+        writer_fact(w, key, text);
+}
+
+static void add_cpu(struct writer *w)
+{
+    char text[4096];
+    read_text("/proc/cpuinfo", text, sizeof text);
+    char *model = strstr(text, "model name");
+    char *colon = model ? strchr(model, ':') : NULL;
+    if (colon)
+        add_line(w, "device", colon + 1 + strspn(colon + 1, " "));
+    snprintf(text, sizeof text, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    add_line(w, "cpus", text);
+}
+
+static void add_cmdline(struct writer *w)
+{
+    char text[TEXT_BYTES];
+    size_t bytes = read_text("/proc/self/cmdline", text, sizeof text);
+    for (size_t i = 0; i + 1 < bytes; i++)
+        if (text[i] == '\0')
+            text[i] = ' ';
+    add_line(w, "cmdline", text);
+}
+
+void facts_process(struct writer *w, bool with_cmdline)
+{
+    char text[TEXT_BYTES];
+    struct utsname system;
+    read_text("/proc/self/comm", text, sizeof text);
+    add_line(w, "program", text);
+    add_cpu(w);
+    if (uname(&system) == 0) {
+        snprintf(text, sizeof text, "%s %s %s", system.sysname, system.release, system.machine);
+        add_line(w, "system", text);
+    }
+    if (with_cmdline)
+        add_cmdline(w);
+}
+
+struct library_facts {
+    struct writer *w;
+    const void *real;
+};
+
+/* The ways that builds of OpenBLAS decorate their names. */
+static void *find_decorated(const struct elf_object *object, const char *name)
+{
+    static const char *const form[] = { "%s", "%s64_", "scipy_%s", "scipy_%s64_" };
+    char text[128];
+    void *found = NULL;
+    for (size_t i = 0; i < sizeof form / sizeof *form && !found; i++) {
+        const char *percent = strstr(form[i], "%s");
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(percent - form[i]), form[i], name,
+                 percent + 2);
+        found = elf_symbol(object, text);
+    }
+    return found;
+}
+
+static bool add_library(const struct elf_object *object, void *context)
+{
+    struct library_facts *f = context;
+    if ((uintptr_t)f->real < object->low || (uintptr_t)f->real >= object->high)
+        return false;
+    const char *slash = strrchr(object->name, '/');
+    const char *name = slash ? slash + 1 : object->name;
+    char text[TEXT_BYTES];
+    char *(*config)(void) =
+        (char *(*)(void))(uintptr_t)find_decorated(object, "openblas_get_config");
+    char *(*core)(void) =
+        (char *(*)(void))(uintptr_t)find_decorated(object, "openblas_get_corename");
+    int (*threads)(void) =
+        (int (*)(void))(uintptr_t)find_decorated(object, "openblas_get_num_threads");
+    writer_fact(f->w, "library", *name ? name : "the program itself");
+    if (config)
+        writer_fact(f->w, "library_config", config());
+    if (core)
+        writer_fact(f->w, "core", core());
+    if (threads) {
+        snprintf(text, sizeof text, "%d", threads());
+        writer_fact(f->w, "library_threads", text);
+    }
+    return true;
+}
+
+static void visit_library(const void *real, void *context)
+{
+    struct library_facts *f = context;
+    f->real = real;
+    /* Called under the loader's lock: the library cannot leave while its functions are called. */
+    elf_each(add_library, f);
+}
+
+void facts_libraries(struct writer *w)
+{
+    struct library_facts facts = { w, NULL };
+    slot_each_library(visit_library, &facts);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One slot per row of the tables: the hook, and the real functions behind it. A process may hold
+ * several libraries that export one name (numpy and scipy each carry an OpenBLAS): a caller must
+ * reach the one that it would have reached without us.
+ *
+ *   - linked calls (through the PLT): the real function depends on the object that calls, so each
+ *     slot remembers a few (range of addresses, function) pairs;
+ *   - calls through dlsym: the function that dlsym returned is bound to a hook of its own, of which
+ *     each slot has SLOT_BOUND.
+ */
+#ifndef TILEWISE_TRACER_SLOT_H
+#define TILEWISE_TRACER_SLOT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum slot_id {
+#define ROW(family, symbol, integer, element) SLOT_##symbol,
+#include "tracer/cblas.def"
+#include "tracer/fblas.def"
+#undef ROW
+    SLOT_COUNT
+};
+
+enum { SLOT_CALLERS = 16, SLOT_BOUND = 3 };
+
+struct slot_caller {
+    uintptr_t low, bytes;
+    void *_Atomic real; /* stored last: NULL means that the entry is free */
+};
+
+struct slot {
+    const char *name;
+    void *hook;
+    void *bound_hook[SLOT_BOUND];
+    void *_Atomic bound[SLOT_BOUND];
+    struct slot_caller caller[SLOT_CALLERS];
+};
+
+extern struct slot slot_table[SLOT_COUNT];
+
+/* Slot of a symbol name, or NULL. */
+struct slot *slot_find(const char *name);
+
+/* The real function for a call that returns to `caller`. Never NULL: where none exists, a function
+ * that does nothing. Any thread; keeps errno. */
+void *slot_resolve(struct slot *slot, const void *caller);
+
+static inline void *slot_real(struct slot *slot, const void *caller)
+{
+    struct slot_caller *c = &slot->caller[0];
+    void *real = atomic_load_explicit(&c->real, memory_order_acquire);
+    if (__builtin_expect(real && (uintptr_t)caller - c->low < c->bytes, 1))
+        return real;
+    return slot_resolve(slot, caller);
+}
+
+/* Does any object but this one export the slot's name? */
+_Bool slot_exists(const struct slot *slot);
+
+/* A hook that calls `real`; `real` itself when all hooks of the slot are taken by others. */
+void *slot_bind(struct slot *slot, void *real);
+
+/* Does the address lie in a library that one of the real functions lives in? Async-signal-safe. */
+_Bool slot_is_library(const void *address);
+
+/* Call visit with a real function of each such library. */
+void slot_each_library(void (*visit)(const void *real, void *context), void *context);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/table.h"
+
+#include <stdbool.h>
+
+#include "tracer/pages.h"
+
+int32_t table_insert(struct table *t, const struct tilewise_signature *key, uint32_t at,
+                     uint32_t tag)
+{
+    uint32_t entry = atomic_load_explicit(&t->used, memory_order_relaxed);
+    if (entry >= TABLE_ENTRIES)
+        return TABLE_FULL;
+    struct table_keys **chunk = &t->keys[entry / TABLE_CHUNK];
+    if (!*chunk)
+        *chunk = pages_map(sizeof **chunk);
+    if (!*chunk)
+        return TABLE_NO_MEMORY;
+    (*chunk)->key[entry % TABLE_CHUNK] = *key;
+    t->index[at] = tag | (entry + 1);
+    atomic_store_explicit(&t->used, entry + 1, memory_order_release);
+    return (int32_t)entry;
+}
+
+static void add(_Atomic uint64_t *counter, uint64_t by)
+{
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, now + by, memory_order_relaxed);
+}
+
+bool table_count(struct table *t, uint32_t entry, uint64_t ns)
+{
+    struct table_chunk_counts *_Atomic *slot = &t->counts[entry / TABLE_CHUNK];
+    struct table_chunk_counts *chunk = atomic_load_explicit(slot, memory_order_relaxed);
+    if (__builtin_expect(!chunk, 0)) {
+        chunk = pages_map(sizeof *chunk);
+        if (!chunk)
+            return false;
+        atomic_store_explicit(slot, chunk, memory_order_release);
+    }
+    struct table_counts *c = &chunk->counts[entry % TABLE_CHUNK];
+    uint64_t least = atomic_load_explicit(&c->min_ns, memory_order_relaxed);
+    if (ns < least || least == 0)
+        atomic_store_explicit(&c->min_ns, ns ? ns : 1, memory_order_relaxed);
+    if (ns > atomic_load_explicit(&c->max_ns, memory_order_relaxed))
+        atomic_store_explicit(&c->max_ns, ns, memory_order_relaxed);
+    add(&c->sum_ns, ns);
+    /* Last, and released: the writer takes the number of calls from the buckets. */
+    _Atomic uint64_t *bucket = &c->bucket[histogram_bucket(ns)];
+    atomic_store_explicit(bucket, atomic_load_explicit(bucket, memory_order_relaxed) + 1,
+                          memory_order_release);
+    return true;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The signatures that one thread has met, and the counts of its calls that got no event. Written by
+ * the owner thread alone; the writer thread reads entries below `used` and the counts, which only
+ * grow. Memory is mapped in chunks, never freed while the process records.
+ */
+#ifndef TILEWISE_TRACER_TABLE_H
+#define TILEWISE_TRACER_TABLE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "traces/histogram.h"
+#include "traces/signature.h"
+
+enum {
+    TABLE_CHUNK = 256,
+    TABLE_CHUNKS = 256,
+    TABLE_ENTRIES = TABLE_CHUNK * TABLE_CHUNKS - 1, /* the number must fit a ring event */
+    TABLE_INDEX = 1 << 17,
+};
+
+/* Counts of calls without an event, cumulative. */
+struct table_counts {
+    _Atomic uint64_t sum_ns, min_ns, max_ns; /* min_ns is 0 before the first call */
+    _Atomic uint64_t bucket[HISTOGRAM_BUCKETS];
+};
+
+struct table_keys {
+    struct tilewise_signature key[TABLE_CHUNK];
+};
+
+struct table_chunk_counts {
+    struct table_counts counts[TABLE_CHUNK];
+    struct table_counts written[TABLE_CHUNK]; /* the writer's: as far as they are in the file */
+};
+
+struct table {
+    _Atomic uint32_t used;
+    struct table_keys *keys[TABLE_CHUNKS];
+    struct table_chunk_counts *_Atomic counts[TABLE_CHUNKS];
+    uint32_t writer_id[TABLE_ENTRIES + 1]; /* the writer's: id in the file + 1, 0 = none yet */
+    uint32_t index[TABLE_INDEX];           /* part of the hash << 16 | entry + 1; 0 = free */
+};
+
+/* What table_find returns instead of an entry. */
+enum { TABLE_FULL = -1, TABLE_NO_MEMORY = -2 };
+
+static inline const struct tilewise_signature *table_key(const struct table *t, uint32_t entry)
+{
+    return &t->keys[entry / TABLE_CHUNK]->key[entry % TABLE_CHUNK];
+}
+
+/* A hash for this table alone: the words that BLAS calls differ in. */
+static inline uint64_t table_hash(const struct tilewise_signature *key)
+{
+    uint64_t w[16];
+    memcpy(w, key, sizeof w);
+    uint64_t a = (w[0] ^ w[4] * 0x9e3779b97f4a7c15u) + (w[5] ^ w[6] * 0xc2b2ae3d27d4eb4fu) * 3;
+    uint64_t b = (w[1] ^ w[8] * 0x165667b19e3779f9u) + (w[9] ^ w[10] * 0x27d4eb2f165667c5u) * 5;
+    uint64_t c = (w[2] ^ w[3]) * 0x85ebca77c2b2ae63u + w[7] + (w[11] ^ w[12]) * 7 +
+                 (w[13] ^ w[14] ^ w[15]) * 11;
+    unsigned __int128 product = (unsigned __int128)(a ^ c) * (b | 1);
+    return (uint64_t)product ^ (uint64_t)(product >> 64) ^ b * 0x9fb21c651e98df25u;
+}
+
+static inline int table_same(const struct tilewise_signature *a, const struct tilewise_signature *b)
+{
+    uint64_t x[16], y[16], differ = 0;
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    for (int i = 0; i < 16; i++)
+        differ |= x[i] ^ y[i];
+    return differ == 0;
+}
+
+/* Owner: take in a signature that is not in the table; entry, TABLE_FULL or TABLE_NO_MEMORY. */
+int32_t table_insert(struct table *t, const struct tilewise_signature *key, uint32_t at,
+                     uint32_t tag);
+
+/* Owner: entry of a signature, taken in if it is new. */
+static inline int32_t table_find(struct table *t, const struct tilewise_signature *key)
+{
+    uint64_t hash = table_hash(key);
+    uint32_t at = (uint32_t)hash % TABLE_INDEX, tag = (uint32_t)(hash >> 32) & 0xffff0000u;
+    for (;; at = (at + 1) % TABLE_INDEX) {
+        uint32_t found = t->index[at], entry = (found & 0xffff) - 1;
+        if (found == 0)
+            return table_insert(t, key, at, tag);
+        if ((found & 0xffff0000u) == tag && table_same(table_key(t, entry), key))
+            return (int32_t)entry;
+    }
+}
+
+/* Owner: count one call of `entry`. False when there is no memory for counts. */
+_Bool table_count(struct table *t, uint32_t entry, uint64_t ns);
+
+#endif

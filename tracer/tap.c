@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/tap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/config.h"
+#include "tracer/flush.h"
+#include "tracer/host.h"
+#include "tracer/slot.h"
+
+enum state {
+    UNLOADED, /* our constructor did not run yet */
+    INERT,    /* not wanted here, or nowhere to write to */
+    WANTED,   /* nothing has happened yet */
+    STARTING, /* a thread is in start() */
+    RECORDING,
+    PAUSED,
+    ENDING, /* the writer is finishing the file: calls are counted as dropped */
+    ENDED,
+};
+
+enum { START_WAITS = 50, START_WAIT_NS = 100000 };
+
+__thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
+_Atomic uint32_t tap_epoch = TAP_OFF;
+bool tap_events;
+
+static _Atomic int state = UNLOADED;
+static uint32_t epoch;
+static pid_t owner;
+static _Atomic uint64_t dropped[LOSS_MAX];
+static pthread_key_t exit_key;
+static bool has_exit_key, has_handlers;
+
+uint64_t tap_dropped(enum loss_cause cause)
+{
+    return atomic_load_explicit(&dropped[cause], memory_order_relaxed);
+}
+
+void tap_drop(enum loss_cause cause)
+{
+    atomic_fetch_add_explicit(&dropped[cause], 1, memory_order_relaxed);
+}
+
+bool tap_is_inert(void)
+{
+    return atomic_load_explicit(&state, memory_order_relaxed) == INERT;
+}
+
+static bool change(enum state from, enum state to)
+{
+    int expected = from;
+    return atomic_compare_exchange_strong(&state, &expected, to);
+}
+
+void tap_pause(void)
+{
+    if (change(RECORDING, PAUSED))
+        atomic_store(&tap_epoch, TAP_OFF);
+}
+
+void tap_resume(void)
+{
+    if (change(PAUSED, RECORDING))
+        atomic_store(&tap_epoch, epoch);
+}
+
+void tap_give_up(void)
+{
+    atomic_store(&tap_epoch, TAP_OFF);
+    atomic_store(&state, INERT);
+}
+
+/* The process ends: stop, write what there is, in bounded time. */
+static void finish(void)
+{
+    /* A child of a bare clone() carries our state and no writer thread. */
+    if (getpid() != owner || (!change(RECORDING, ENDING) && !change(PAUSED, ENDING)))
+        return;
+    atomic_store(&tap_epoch, TAP_OFF);
+    flush_finish();
+    change(ENDING, ENDED);
+}
+
+__attribute__((destructor)) static void unload(void)
+{
+    finish();
+}
+
+/* Does nothing to the process: looks at the environment and remembers. */
+__attribute__((constructor)) static void load(int argc, char **argv, char **environment)
+{
+    bool wanted = config_load(environment, argc > 0 ? argv[0] : NULL);
+    atomic_store(&state, wanted ? WANTED : INERT);
+}
+
+/* A fork child is as if nothing had happened yet; its first call starts a file of its own. */
+static void forget_parent(void)
+{
+    atomic_store(&tap_epoch, TAP_OFF);
+    if (!tap_is_inert())
+        atomic_store(&state, WANTED);
+}
+
+static void thread_exits(void *record)
+{
+    struct tap_self *self = &tap_self;
+    if (self->thread == record && self->epoch == epoch) {
+        self->thread = NULL;
+        self->epoch = 0;
+        thread_give(record);
+    }
+}
+
+static void install_handlers(void)
+{
+    const struct host *host = host_get();
+    has_handlers = true;
+    pthread_atfork(NULL, NULL, forget_parent);
+    at_quick_exit(finish);
+    has_exit_key = host->pthread_key_create && host->pthread_setspecific &&
+                   host->pthread_key_create(&exit_key, thread_exits) == 0;
+}
+
+static void start(void)
+{
+    if (epoch > 0) /* in a fork child of a recorded process */
+        thread_reset();
+    for (int i = 0; i < LOSS_MAX; i++)
+        atomic_store(&dropped[i], 0);
+    if (!has_handlers)
+        install_handlers();
+    tap_events = config.events;
+    clock_start();
+    owner = getpid();
+    epoch++;
+    atomic_store(&state, RECORDING);
+    if (flush_start())
+        atomic_store(&tap_epoch, epoch);
+    else
+        tap_give_up();
+}
+
+static bool attach(struct tap_self *self)
+{
+    enum loss_cause cause = LOSS_START;
+    struct thread *thread = thread_take(&cause);
+    self->thread = thread;
+    self->loss = (uint8_t)cause;
+    if (!thread)
+        return true; /* leave counts the drop; the next call tries again */
+    self->epoch = epoch;
+    if (has_exit_key)
+        host_get()->pthread_setspecific(exit_key, thread);
+    return true;
+}
+
+static void wait_for_start(void)
+{
+    const struct timespec pause = { 0, START_WAIT_NS };
+    for (int i = 0; i < START_WAITS && atomic_load(&state) == STARTING; i++)
+        nanosleep(&pause, NULL);
+}
+
+/* No record for this call, but the library's calls to itself are still part of it. */
+static bool enter_unrecorded(struct tap_self *self, enum loss_cause cause)
+{
+    self->thread = NULL;
+    self->epoch = 0;
+    self->loss = (uint8_t)cause;
+    return true;
+}
+
+static bool begin(struct tap_self *self)
+{
+    if (change(WANTED, STARTING))
+        start();
+    else
+        wait_for_start();
+    switch (atomic_load(&state)) {
+    case RECORDING:
+        return self->epoch == epoch && self->thread ? true : attach(self);
+    case STARTING:
+        return enter_unrecorded(self, LOSS_START);
+    case ENDING:
+        return enter_unrecorded(self, LOSS_SHUTDOWN);
+    default:
+        return false;
+    }
+}
+
+static bool is_off(int now)
+{
+    return now == UNLOADED || now == INERT || now == PAUSED || now == ENDED;
+}
+
+bool tap_enter_slow(const void *caller)
+{
+    struct tap_self *self = &tap_self;
+    if (is_off(atomic_load_explicit(&state, memory_order_relaxed)))
+        return false;
+    if (self->phase != TAP_OUTSIDE) {
+        /* The library's own calls come from inside it; anything else is a signal handler. */
+        if (self->phase == TAP_BUSY || !slot_is_library(caller))
+            tap_drop(LOSS_REENTRANT);
+        return false;
+    }
+    int kept = errno;
+    self->phase = TAP_BUSY;
+    atomic_signal_fence(memory_order_seq_cst);
+    bool on = begin(self);
+    atomic_signal_fence(memory_order_seq_cst);
+    self->phase = on ? TAP_IN_CALL : TAP_OUTSIDE;
+    errno = kept;
+    return on;
+}
+
+void tap_fail(const void *caller)
+{
+    struct tap_self *self = &tap_self;
+    /* Before the real call: the library's error handler may jump out of it and never return. */
+    if (self->thread && !slot_is_library(caller))
+        thread_add(&self->thread->failed);
+    self->phase = TAP_OUTSIDE;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The recorder's side of a hook: enter before the real call, leave after it. Between the two, calls
+ * that the library makes to itself are not counted again. On the hot path there is no lock, no
+ * allocation and no system call, and errno is untouched. Every function: any thread, and signal
+ * handlers.
+ */
+#ifndef TILEWISE_TRACER_TAP_H
+#define TILEWISE_TRACER_TAP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracer/clock.h"
+#include "tracer/thread.h"
+#include "traces/counters.h"
+#include "traces/signature.h"
+
+enum tap_phase {
+    TAP_OUTSIDE,
+    TAP_IN_CALL, /* in the real function */
+    TAP_BUSY,    /* in the recorder itself: a hook called now is a signal handler's */
+};
+
+/* All the thread-local storage of this library. */
+struct tap_self {
+    struct thread *thread; /* NULL: no record, count the call as dropped[loss] */
+    uint32_t epoch;
+    uint8_t phase, loss;
+};
+
+extern __thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
+
+/* Number of this recording, TAP_OFF while there is none. A thread whose own number differs takes
+ * the slow path. A fork child starts at TAP_OFF and gets a number that no parent had. */
+enum { TAP_OFF = 0x7fffffff };
+extern _Atomic uint32_t tap_epoch;
+extern bool tap_events; /* record events, not only counts */
+
+bool tap_enter_slow(const void *caller);
+void tap_drop(enum loss_cause cause);
+/* Between enter and leave: the library will refuse this call. */
+void tap_fail(const void *caller);
+
+/* False: make the real call and nothing else. `caller`: where the hook returns to. */
+static inline bool tap_enter(const void *caller)
+{
+    struct tap_self *self = &tap_self;
+    if (__builtin_expect(self->epoch == atomic_load_explicit(&tap_epoch, memory_order_relaxed) &&
+                             self->phase == TAP_OUTSIDE,
+                         1)) {
+        self->phase = TAP_IN_CALL;
+        return true;
+    }
+    return tap_enter_slow(caller);
+}
+
+static inline void tap_record(struct thread *t, const struct tilewise_signature *key,
+                              uint64_t start_ticks, uint64_t duration_ticks)
+{
+    int32_t entry = table_find(&t->table, key);
+    if (__builtin_expect(entry < 0, 0)) {
+        thread_add(&t->dropped[entry == TABLE_FULL ? LOSS_SIGNATURE_CAP : LOSS_NO_MEMORY]);
+        return;
+    }
+    struct ring_event event = { start_ticks, duration_ticks << RING_ENTRY_BITS | (uint32_t)entry };
+    if (tap_events && ring_push(&t->ring, event))
+        return;
+    thread_add(table_count(&t->table, (uint32_t)entry, clock_span_ns(duration_ticks))
+                   ? &t->untimed
+                   : &t->dropped[LOSS_NO_MEMORY]);
+}
+
+/* The real call has returned and did its work. */
+static inline void tap_leave(const struct tilewise_signature *key, uint64_t start_ticks)
+{
+    uint64_t end_ticks = clock_ticks();
+    struct tap_self *self = &tap_self;
+    self->phase = TAP_BUSY;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(self->thread != NULL, 1))
+        tap_record(self->thread, key, start_ticks, end_ticks - start_ticks);
+    else
+        tap_drop(self->loss);
+    atomic_signal_fence(memory_order_seq_cst);
+    self->phase = TAP_OUTSIDE;
+}
+
+/* Will this process never be recorded? */
+bool tap_is_inert(void);
+
+/* For the writer thread. */
+
+/* Calls dropped, by cause, that belong to no thread record. */
+uint64_t tap_dropped(enum loss_cause cause);
+/* Switch recording off and on again (ctl); no effect once the process is ending. */
+void tap_pause(void);
+void tap_resume(void);
+/* There is nowhere to write to: never record in this process. */
+void tap_give_up(void);
+
+#endif

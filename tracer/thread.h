@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the recorder keeps for one thread of the host: table, ring and loss counters. Records belong
+ * to a pool: a thread that ends gives its record back as it is, the next new thread goes on with
+ * it, and the writer thread drains all of them at any time. So memory is bounded by the largest
+ * number of threads that lived at once, and nothing is lost when a thread ends.
+ */
+#ifndef TILEWISE_TRACER_THREAD_H
+#define TILEWISE_TRACER_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracer/ring.h"
+#include "tracer/table.h"
+#include "traces/counters.h"
+
+enum { THREAD_MAX = 4096 };
+
+struct thread {
+    _Atomic bool owned;
+    _Atomic uint64_t untimed; /* calls in the table's counts */
+    _Atomic uint64_t failed;
+    _Atomic uint64_t dropped[LOSS_MAX];
+    uint64_t untimed_written; /* the writer's */
+    uint64_t last_start_ns;   /* the writer's: starts never go back */
+    struct table table;
+    struct ring ring;
+};
+
+/* A record for the calling thread, or NULL with the cause. */
+struct thread *thread_take(enum loss_cause *cause);
+/* The owner will not touch it any more. */
+void thread_give(struct thread *t);
+
+/* Number of records; thread_at(0 .. count - 1) are valid. */
+uint32_t thread_count(void);
+struct thread *thread_at(uint32_t i);
+
+/* Forget everything: in a fork child, which must not write its parent's events again. */
+void thread_reset(void);
+
+/* One writer, any reader: the owner adds to its own counter. */
+static inline void thread_add(_Atomic uint64_t *counter)
+{
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, now + 1, memory_order_relaxed);
+}
+
+#endif
