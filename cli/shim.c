@@ -30,7 +30,7 @@ static bool program_directory(char directory[PATH_MAX])
 
 enum status shim_find(char *path, size_t path_bytes, struct fault *fault)
 {
-    static const char *const places[] = { ".", "../tracer", "../lib", ("../" TILEWISE_LIBDIR) };
+    static const char *const places[] = { ".", "../lib", ("../" TILEWISE_LIBDIR "/tilewise") };
     char directory[PATH_MAX], candidate[PATH_MAX + 64], real[PATH_MAX];
     const char *given = getenv("TILEWISE_SHIM");
     if (given && given[0])

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # Sourced by shell tests: TAP on stdout, one line per check, the plan at the end.
 #   check NAME COMMAND...   ok when the command succeeds; its output follows as comments if not
 #   skip NAME REASON

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # refuses STATUS PATTERN COMMAND...: the command ends with that status, prints exactly one line on
 # stderr, which matches the pattern (basic regular expression), and prints nothing on stdout.
 refuses() {

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 # Bad usage, for every command there is: one clear line on stderr, exit status 64, nothing on stdout.
 . "$TILEWISE_SOURCE/tests/tap.sh"
 . "$TILEWISE_SOURCE/tests/cli/refuses.sh"
