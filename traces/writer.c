@@ -85,7 +85,10 @@ static enum status open_compressor(struct writer *w)
     w->cctx = ZSTD_initStaticCCtx(w->workspace, w->workspace_bytes);
     if (!w->cctx)
         return ST_NOMEM;
+    /* A static context starts from zeros, not from the defaults. */
+    ZSTD_CCtx_reset(w->cctx, ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_contentSizeFlag, 1);
     ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_windowLog, WINDOW_LOG);
     ZSTD_CCtx_setParameter(w->cctx, ZSTD_c_checksumFlag, 1);
     return ST_OK;

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "traces/decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ZSTD_STATIC_LINKING_ONLY
+#include <zstd.h>
+
+#include "traces/columns.h"
+
+enum { WINDOW_MAX = 1 << 20, WHAT_BYTES = 64 };
+
+struct decode {
+    ZSTD_DCtx *dctx;
+    uint8_t *raw;
+    /* Columns of all events of the frame, one run after the other. */
+    uint32_t *signatures, *durations;
+    uint64_t *starts;
+    size_t nevents;
+    struct buffer runs;       /* struct reader_events */
+    struct buffer counts;     /* struct reader_count */
+    struct buffer histograms; /* struct histogram, one per count */
+    struct buffer facts;      /* struct fact_ids, then struct reader_fact */
+    struct buffer fact_rows;
+    struct buffer blobs; /* struct reader_blob */
+};
+
+struct fact_ids {
+    uint32_t key, value;
+};
+
+enum status decode_open(struct decode **out)
+{
+    struct decode *d = *out = calloc(1, sizeof *d);
+    if (!d)
+        return ST_NOMEM;
+    size_t events = TRACE_FRAME_EVENTS_MAX;
+    d->dctx = ZSTD_createDCtx();
+    d->raw = malloc(TRACE_FRAME_RAW_MAX);
+    d->signatures = malloc(events * sizeof *d->signatures);
+    d->durations = malloc(events * sizeof *d->durations);
+    d->starts = malloc(events * sizeof *d->starts);
+    if (d->dctx && d->raw && d->signatures && d->durations && d->starts) {
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+        ZSTD_DCtx_setParameter(d->dctx, ZSTD_d_forceIgnoreChecksum, ZSTD_d_ignoreChecksum);
+#endif
+        return ST_OK;
+    }
+    decode_close(d);
+    *out = NULL;
+    return ST_NOMEM;
+}
+
+void decode_close(struct decode *d)
+{
+    if (!d)
+        return;
+    ZSTD_freeDCtx(d->dctx);
+    free(d->raw);
+    free(d->signatures);
+    free(d->durations);
+    free(d->starts);
+    buffer_free(&d->runs);
+    buffer_free(&d->counts);
+    buffer_free(&d->histograms);
+    buffer_free(&d->facts);
+    buffer_free(&d->fact_rows);
+    buffer_free(&d->blobs);
+    free(d);
+}
+
+/* Exactly one zstd frame of the stated size within our limits, or nothing is decoded. */
+static bool decompress(struct decode *d, const struct frame_header *h, const uint8_t *payload)
+{
+    ZSTD_frameHeader z;
+    if (ZSTD_getFrameHeader(&z, payload, h->stored_bytes) != 0 || z.frameType != ZSTD_frame ||
+        z.frameContentSize != h->raw_bytes || z.windowSize > WINDOW_MAX || z.dictID != 0 ||
+        !z.checksumFlag ||
+        ZSTD_findFrameCompressedSize(payload, h->stored_bytes) != h->stored_bytes)
+        return false;
+    return ZSTD_decompressDCtx(d->dctx, d->raw, h->raw_bytes, payload, h->stored_bytes) ==
+           h->raw_bytes;
+}
+
+/* Ids of the shard to ids of the reader; rows of unresolved ids are taken out. Returns how many are
+ * left. */
+static size_t resolve(struct decode *d, const struct dictionary *names, size_t count)
+{
+    uint32_t *ids = d->signatures + d->nevents, *durations = d->durations + d->nevents;
+    uint64_t *starts = d->starts + d->nevents;
+    size_t known = names->signature_ids.size / sizeof(uint32_t);
+    if (names->signature_ids_equal && columns_max(ids, count) < known)
+        return count;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t id = dictionary_signature(names, ids[i]);
+        ids[kept] = id;
+        starts[kept] = starts[i];
+        durations[kept] = durations[i];
+        kept += id != DICTIONARY_UNRESOLVED;
+    }
+    return kept;
+}
+
+static enum status read_events(struct decode *d, const struct dictionary *names,
+                               const struct frame_header *h, struct cursor *in,
+                               struct reader_frame *frame)
+{
+    struct reader_events run = { 0 };
+    run.thread = (uint32_t)cursor_varint_max(in, TRACE_THREADS_MAX - 1);
+    run.stream = (uint32_t)cursor_varint_max(in, UINT32_MAX);
+    size_t count = cursor_varint_max(in, TRACE_FRAME_EVENTS_MAX - d->nevents);
+    const uint8_t *head = cursor_bytes(in, 4);
+    uint64_t base_tick = cursor_varint(in);
+    if (!head || in->bad || head[0] & ~(EVENTS_ZIGZAG | EVENTS_UNTIMED) || head[1] > 4 ||
+        head[2] > 8 || head[3] > 4 || (head[0] & EVENTS_UNTIMED && (head[2] || head[3])))
+        return ST_FORMAT;
+    if ((uint64_t)(in->end - in->at) != (uint64_t)count * (head[1] + head[2] + head[3]))
+        return ST_FORMAT;
+    if (frame->nevents >= TRACE_FRAME_RUNS_MAX)
+        return ST_FORMAT;
+    columns_u32(d->signatures + d->nevents, in->at, count, head[1]);
+    columns_u64(d->starts + d->nevents, in->at + count * head[1], count, head[2]);
+    columns_u32(d->durations + d->nevents, in->at + count * (head[1] + head[2]), count, head[3]);
+    in->at = in->end;
+    if (!columns_times(d->starts + d->nevents, d->durations + d->nevents, count, base_tick,
+                       h->tick_ns, head[0] & EVENTS_ZIGZAG))
+        return ST_FORMAT;
+    run.signature = d->signatures + d->nevents;
+    run.start_ns = d->starts + d->nevents;
+    run.duration_ns = d->durations + d->nevents;
+    run.count = resolve(d, names, count);
+    frame->unresolved += count - run.count;
+    d->nevents += run.count;
+    if (run.count == 0)
+        return ST_OK;
+    if (!buffer_reserve(&d->runs, sizeof run))
+        return ST_NOMEM;
+    buffer_put(&d->runs, &run, sizeof run);
+    frame->nevents++;
+    return ST_OK;
+}
+
+static bool read_histogram(struct cursor *in, struct histogram *h)
+{
+    *h = (struct histogram){ 0 };
+    uint64_t buckets = cursor_varint_max(in, HISTOGRAM_BUCKETS);
+    uint64_t bucket = 0;
+    for (uint64_t i = 0; i < buckets; i++) {
+        bucket += cursor_varint_max(in, HISTOGRAM_BUCKETS - 1 - bucket);
+        h->count[bucket] = cursor_varint(in);
+        if (in->bad || (i && h->count[bucket] == 0))
+            return false;
+    }
+    return !in->bad;
+}
+
+static enum status read_counts(struct decode *d, const struct dictionary *names, struct cursor *in,
+                               struct reader_frame *frame)
+{
+    uint64_t rows = cursor_varint_max(in, TRACE_FRAME_COUNTS_MAX - frame->ncounts);
+    for (uint64_t i = 0; i < rows && !in->bad; i++) {
+        struct reader_count row = { 0 };
+        struct histogram histogram;
+        row.signature = dictionary_signature(names, cursor_varint(in));
+        row.calls = cursor_varint(in);
+        row.sum_ns = cursor_varint(in);
+        row.min_ns = cursor_varint(in);
+        row.max_ns = row.min_ns + cursor_varint_max(in, UINT64_MAX - row.min_ns);
+        if (!read_histogram(in, &histogram))
+            return ST_FORMAT;
+        if (row.signature == DICTIONARY_UNRESOLVED) {
+            frame->unresolved += row.calls;
+            continue;
+        }
+        if (!buffer_reserve(&d->counts, sizeof row) ||
+            !buffer_reserve(&d->histograms, sizeof histogram))
+            return ST_NOMEM;
+        buffer_put(&d->counts, &row, sizeof row);
+        buffer_put(&d->histograms, &histogram, sizeof histogram);
+        frame->ncounts++;
+    }
+    return ST_OK;
+}
+
+static enum status read_facts(struct decode *d, const struct dictionary *names, struct cursor *in,
+                              struct reader_frame *frame)
+{
+    uint64_t count = cursor_varint_max(in, TRACE_FACTS_MAX - frame->nfacts);
+    for (uint64_t i = 0; i < count && !in->bad; i++) {
+        struct fact_ids fact;
+        fact.key = dictionary_string(names, cursor_varint(in));
+        fact.value = dictionary_string(names, cursor_varint(in));
+        if (fact.key == DICTIONARY_UNRESOLVED || fact.value == DICTIONARY_UNRESOLVED)
+            continue;
+        if (!buffer_reserve(&d->facts, sizeof fact))
+            return ST_NOMEM;
+        buffer_put(&d->facts, &fact, sizeof fact);
+        frame->nfacts++;
+    }
+    return ST_OK;
+}
+
+static enum status keep_blob(struct decode *d, uint32_t type, struct cursor *in,
+                             struct reader_frame *frame)
+{
+    struct reader_blob blob = { type, in->at, (size_t)(in->end - in->at) };
+    in->at = in->end;
+    if (!buffer_reserve(&d->blobs, sizeof blob))
+        return ST_NOMEM;
+    buffer_put(&d->blobs, &blob, sizeof blob);
+    frame->nblobs++;
+    return ST_OK;
+}
+
+static enum status read_section(struct decode *d, struct dictionary *names,
+                                const struct frame_header *h, uint64_t type, struct cursor *in,
+                                struct reader_frame *frame)
+{
+    switch (type) {
+    case SECTION_STRINGS:
+        return dictionary_read_strings(names, in);
+    case SECTION_SIGNATURES:
+        return dictionary_read_signatures(names, in);
+    case SECTION_FACTS:
+        return read_facts(d, names, in, frame);
+    case SECTION_EVENTS:
+        return read_events(d, names, h, in, frame);
+    case SECTION_COUNTS:
+        return read_counts(d, names, in, frame);
+    default:
+        if (type >= SECTION_BLOB_FIRST && type <= SECTION_BLOB_LAST)
+            return keep_blob(d, (uint32_t)type, in, frame);
+        in->at = in->end; /* of a newer version, compatible */
+        return ST_OK;
+    }
+}
+
+/* Buffers have stopped moving: point into them. */
+static enum status bind_rows(struct decode *d, const struct dictionary *names,
+                             struct reader_frame *frame)
+{
+    struct reader_count *counts = (struct reader_count *)d->counts.bytes;
+    for (size_t i = 0; i < frame->ncounts; i++)
+        counts[i].histogram = (const struct histogram *)d->histograms.bytes + i;
+    const struct fact_ids *ids = (const struct fact_ids *)d->facts.bytes;
+    if (!buffer_reserve(&d->fact_rows, frame->nfacts * sizeof(struct reader_fact)))
+        return ST_NOMEM;
+    struct reader_fact *facts = (struct reader_fact *)d->fact_rows.bytes;
+    for (size_t i = 0; i < frame->nfacts; i++)
+        facts[i] = (struct reader_fact){ intern_get(&names->strings, ids[i].key, NULL),
+                                         intern_get(&names->strings, ids[i].value, NULL) };
+    frame->events = (const struct reader_events *)d->runs.bytes;
+    frame->counts = counts;
+    frame->facts = facts;
+    frame->blobs = (const struct reader_blob *)d->blobs.bytes;
+    return ST_OK;
+}
+
+enum status decode_payload(struct decode *d, struct dictionary *names, const struct frame_header *h,
+                           const uint8_t *payload, struct reader_frame *frame,
+                           char what[WHAT_BYTES])
+{
+    d->nevents = 0;
+    d->runs.size = d->counts.size = d->histograms.size = d->facts.size = d->blobs.size = 0;
+    frame->nevents = frame->ncounts = frame->nfacts = frame->nblobs = 0;
+    frame->unresolved = 0;
+    snprintf(what, WHAT_BYTES, "payload is not one zstd frame of the stated size");
+    if (h->raw_bytes && !decompress(d, h, payload))
+        return ST_FORMAT;
+    for (struct cursor in = { d->raw, d->raw + h->raw_bytes, false }; in.at < in.end;) {
+        uint64_t type = cursor_varint(&in), bytes = cursor_varint(&in);
+        const uint8_t *start = cursor_bytes(&in, bytes);
+        snprintf(what, WHAT_BYTES, "malformed section %llu", (unsigned long long)type);
+        if (!start)
+            return ST_FORMAT;
+        struct cursor section = { start, start + bytes, false };
+        enum status st = read_section(d, names, h, type, &section, frame);
+        if (st == ST_NOMEM)
+            return st;
+        if (st == ST_LIMIT)
+            snprintf(what, WHAT_BYTES, "more names or signatures than one file may hold");
+        if (st != ST_OK || section.bad || section.at != section.end)
+            return ST_FORMAT;
+    }
+    return bind_rows(d, names, frame);
+}
