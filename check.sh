@@ -4,7 +4,7 @@
 #   ./check.sh                 all of it: gcc and clang builds, tests, sanitizers
 #   ./check.sh --quick         gcc build and tests only
 #   ./check.sh --no-sanitizers everything but the sanitizer builds
-#   ./check.sh --sanitizers    after --quick: with the sanitizers all the same
+#   ./check.sh --quick --sanitizers   the sanitizers, but no clang
 set -u
 cd "$(dirname "$0")"
 
@@ -49,7 +49,8 @@ step() {
     fi
 }
 
-build() { cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs"; }
+# build PRESET [ARGUMENTS...]
+build() { cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs" "${@:2}"; }
 
 # run_tests PRESET ARGUMENTS...: ctest with every line of TAP; sets sum_* to what came out.
 run_tests() {
@@ -62,16 +63,16 @@ run_tests() {
     [ "$sum_failed" -eq 0 ] || echo "all output: $log"
 }
 
+# sanitize PRESET LABEL TARGET NAME: build one target and run the tests with that label.
 sanitize() {
-    local preset=$1 what=$2
-    shift 2
-    say "$what"
-    step "build with $what" "build-$preset" build "$preset" || return
-    run_tests "$preset" "$@"
+    local preset=$1 label=$2 target=$3 name=$4
+    say "$name"
+    step "build with the $name" "build-$preset" build "$preset" --target "$target" || return
+    run_tests "$preset" -L "$label" -j "$jobs"
     if [ "$sum_failed" -eq 0 ]; then
-        ok "$what: $sum_passed cases without a report"
+        ok "$name: $sum_passed cases without a report"
     else
-        not_ok "$what: $sum_failed of $((sum_passed + sum_failed)) cases failed"
+        not_ok "$name: $sum_failed of $((sum_passed + sum_failed)) cases failed"
     fi
 }
 
@@ -96,7 +97,7 @@ if [ $clang = yes ]; then
     step "build with clang, warnings are errors" build-clang build clang
 fi
 if [ $sanitizers = yes ]; then
-    sanitize asan "address and undefined-behaviour sanitizers" -L unit -j "$jobs"
-    sanitize tsan "thread sanitizer" -L threads -j "$jobs"
+    sanitize asan unit all "address and undefined-behaviour sanitizers"
+    sanitize tsan threads thread_tests "thread sanitizer"
 fi
 finish
