@@ -105,11 +105,6 @@ void facts_process(struct writer *w, bool with_cmdline)
         add_cmdline(w);
 }
 
-struct library_facts {
-    struct writer *w;
-    const void *real;
-};
-
 /* The ways that builds of OpenBLAS decorate their names. */
 static void *find_decorated(const struct elf_object *object, const char *name)
 {
@@ -125,42 +120,38 @@ static void *find_decorated(const struct elf_object *object, const char *name)
     return found;
 }
 
+static void add_result(struct writer *w, const char *key, void *function)
+{
+    char *(*get)(void) = (char *(*)(void))(uintptr_t)function;
+    const char *text = get ? get() : NULL;
+    if (text)
+        writer_fact(w, key, text);
+}
+
+/* A library that a hooked function lives in, or the OpenBLAS behind it. Called under the loader's
+ * lock: the library cannot leave while its functions are called. */
 static bool add_library(const struct elf_object *object, void *context)
 {
-    struct library_facts *f = context;
-    if ((uintptr_t)f->real < object->low || (uintptr_t)f->real >= object->high)
+    struct writer *w = context;
+    void *config = find_decorated(object, "openblas_get_config");
+    if (!config && !slot_is_library((const void *)object->low))
         return false;
     const char *slash = strrchr(object->name, '/');
     const char *name = slash ? slash + 1 : object->name;
-    char text[TEXT_BYTES];
-    char *(*config)(void) =
-        (char *(*)(void))(uintptr_t)find_decorated(object, "openblas_get_config");
-    char *(*core)(void) =
-        (char *(*)(void))(uintptr_t)find_decorated(object, "openblas_get_corename");
+    writer_fact(w, "library", *name ? name : "the program itself");
+    add_result(w, "library_config", config);
+    add_result(w, "core", find_decorated(object, "openblas_get_corename"));
     int (*threads)(void) =
         (int (*)(void))(uintptr_t)find_decorated(object, "openblas_get_num_threads");
-    writer_fact(f->w, "library", *name ? name : "the program itself");
-    if (config)
-        writer_fact(f->w, "library_config", config());
-    if (core)
-        writer_fact(f->w, "core", core());
     if (threads) {
+        char text[16];
         snprintf(text, sizeof text, "%d", threads());
-        writer_fact(f->w, "library_threads", text);
+        writer_fact(w, "library_threads", text);
     }
-    return true;
-}
-
-static void visit_library(const void *real, void *context)
-{
-    struct library_facts *f = context;
-    f->real = real;
-    /* Called under the loader's lock: the library cannot leave while its functions are called. */
-    elf_each(add_library, f);
+    return false;
 }
 
 void facts_libraries(struct writer *w)
 {
-    struct library_facts facts = { w, NULL };
-    slot_each_library(visit_library, &facts);
+    elf_each(add_library, w);
 }

@@ -38,6 +38,7 @@ struct flush {
     struct output output;
     struct drain drain;
     struct writer *w;
+    unsigned libraries; /* that the facts tell about */
     uint64_t frame_ns, frame_every_ns, look_ns, nap_ns;
 };
 
@@ -69,6 +70,7 @@ static bool open_trace(struct flush *f)
     int fd = output_create(&f->output, &options.shard);
     if (fd < 0 || writer_open(&f->w, fd, &options) != ST_OK)
         return false;
+    f->libraries = slot_libraries();
     facts_process(f->w, config.cmdline);
     facts_libraries(f->w);
     drain_init(&f->drain, f->w);
@@ -98,7 +100,10 @@ static void look(struct flush *f)
     else
         tap_resume();
     clock_tune();
-    facts_libraries(f->w);
+    if (slot_libraries() != f->libraries) {
+        f->libraries = slot_libraries();
+        facts_libraries(f->w);
+    }
     write_status(f, order);
 }
 

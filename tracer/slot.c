@@ -43,11 +43,12 @@ bool slot_is_library(const void *address)
     return false;
 }
 
-void slot_each_library(void (*visit)(const void *real, void *context), void *context)
+unsigned slot_libraries(void)
 {
-    for (struct library *l = library; l < library + LIBRARIES; l++)
-        if (atomic_load_explicit(&l->high, memory_order_acquire))
-            visit((const void *)l->low, context);
+    unsigned count = 0;
+    while (count < LIBRARIES && atomic_load_explicit(&library[count].high, memory_order_acquire))
+        count++;
+    return count;
 }
 
 static void remember_library(const void *real)

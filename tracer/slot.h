@@ -65,7 +65,7 @@ void *slot_bind(struct slot *slot, void *real);
 /* Does the address lie in a library that one of the real functions lives in? Async-signal-safe. */
 _Bool slot_is_library(const void *address);
 
-/* Call visit with a real function of each such library. */
-void slot_each_library(void (*visit)(const void *real, void *context), void *context);
+/* How many such libraries there are. */
+unsigned slot_libraries(void);
 
 #endif
