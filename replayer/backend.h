@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One kind of device: how to hold buffers there, run the vendor library there, and time a burst of
+ * calls. Everything else of the replayer is written against this struct; a new kind of device is
+ * one file that fills it in. Used by one thread, in a child process that serves one case.
+ */
+#ifndef TILEWISE_REPLAYER_BACKEND_H
+#define TILEWISE_REPLAYER_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replayer/candidate.h"
+#include "traces/status.h"
+
+enum { BACKEND_ROUTINES_MAX = 6, BACKEND_NAME_BYTES = 32, BACKEND_TEXT_BYTES = 192 };
+
+struct backend_options {
+    uint32_t threads;    /* 0 = as many as this process may use */
+    bool uncap_baseline; /* remove instruction-set caps from the environment first */
+};
+
+struct backend_info {
+    char device[BACKEND_TEXT_BYTES];  /* "AMD EPYC 9575F" */
+    char library[BACKEND_TEXT_BYTES]; /* of the baseline, with its version */
+    char core[BACKEND_NAME_BYTES];    /* kernel set the library chose; "" if it does not say */
+    char capped[BACKEND_TEXT_BYTES];  /* why the baseline is held back; "" if it is not */
+    uint32_t threads;
+    uint64_t cache_bytes; /* of the last cache level: what "cold" must exceed */
+};
+
+/* Ways of the library to do what a signature says; [0] is the call as recorded. */
+struct backend_routines {
+    size_t count;
+    char name[BACKEND_ROUTINES_MAX][BACKEND_NAME_BYTES]; /* "sgemm", "sgemv", ... */
+};
+
+struct backend_session; /* of one backend; opaque */
+
+struct backend {
+    /* Required. Also the `target` of the candidates that run here. Static storage. */
+    const char *name;
+
+    /* Required. Can the library do this call here? False with one line why not. Loads nothing;
+     * may be called in the parent process. */
+    bool (*supports)(const struct tilewise_signature *s, char *why, size_t why_bytes);
+
+    /* Required. Find the device and the library. DEVICE or UNSUPPORTED with the remedy. */
+    enum status (*open)(struct backend_session **out, const struct backend_options *options,
+                        struct fault *fault);
+    /* Required. Accepts NULL. */
+    void (*close)(struct backend_session *session);
+    /* Required. */
+    void (*describe)(struct backend_session *session, struct backend_info *info);
+
+    /* Required. Device memory, aligned to 256 bytes at least; NULL when there is none. */
+    void *(*alloc)(struct backend_session *session, size_t bytes);
+    void (*release)(struct backend_session *session, void *memory); /* accepts NULL */
+    /* Required. Copy to and from the device; done on return. */
+    enum status (*write)(struct backend_session *session, void *device, const void *host,
+                         size_t bytes);
+    enum status (*read)(struct backend_session *session, void *host, const void *device,
+                        size_t bytes);
+
+    /* Required. Make ready to run this signature (copied) and list the ways to do it. */
+    enum status (*prepare)(struct backend_session *session, const struct tilewise_signature *s,
+                           struct backend_routines *out);
+    /* Required. Enqueue one call of routine `index` of the last prepare(). 0 or a negative errno.
+     */
+    int (*baseline)(struct backend_session *session, size_t index,
+                    const struct tilewise_args *args);
+
+    /* Required. Call step(context) `calls` times and wait for the work: ns of all of it on the
+     * device's clock, or NaN if a step failed. */
+    double (*burst)(struct backend_session *session, int (*step)(void *context), void *context,
+                    uint64_t calls);
+
+    /* Required. Best memory rate in bytes per second, read + write, out of the caches. */
+    enum status (*bandwidth)(struct backend_session *session, double *bytes_per_s);
+
+    /* Required. Fields of tilewise_args that belong to the device: stream, threads. */
+    void (*fill_args)(struct backend_session *session, struct tilewise_args *args);
+};
+
+extern const struct backend backend_cpu;
+
+#endif

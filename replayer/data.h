@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Images of operands in host memory: the elements with values of a known class, NaN canaries in
+ * the gaps that leading dimensions leave, and red zones on both sides. Backends copy whole images
+ * to their buffers and back, so that every byte a kernel had no business with can be checked.
+ */
+#ifndef TILEWISE_REPLAYER_DATA_H
+#define TILEWISE_REPLAYER_DATA_H
+
+#include "replayer/operand.h"
+
+enum { DATA_RED_ZONE_BYTES = 4096, DATA_ALIGN_BYTES = 256 };
+
+/* Never zeros: a processor multiplies zeros faster than real data. */
+enum data_class {
+    DATA_NORMAL,  /* mean 0, deviation 1 (a sum of four uniforms) */
+    DATA_UNIFORM, /* (0, 1): all of one sign, so that a biased rounding adds up */
+    DATA_INTEGER, /* small integers whose products and sums are exact in any order */
+    DATA_CANCEL,  /* neighbours along k cancel nearly: what is left shows the lost digits */
+    DATA_CLASS_COUNT
+};
+const char *data_class_name(enum data_class c);
+
+struct data_image {
+    struct operand shape;
+    unsigned char *bytes; /* owned; aligned to DATA_ALIGN_BYTES */
+    size_t total_bytes;
+    size_t first_byte; /* of the operand: its alignment class is the recorded one */
+};
+
+/* Bytes of an image, red zones and alignment included; 0 for an absent operand. */
+size_t data_image_bytes(const struct operand *shape);
+
+/* Allocate (NOMEM). An absent operand has no bytes. data_release accepts a zeroed image. */
+enum status data_create(struct data_image *image, const struct operand *shape);
+void data_release(struct data_image *image);
+
+struct data_recipe {
+    enum data_class class;
+    uint64_t seed;
+    int64_t depth; /* operand_depth(): bounds the integers so that sums stay exact */
+    bool squared;  /* A meets itself (syrk) */
+};
+
+/* Canaries everywhere, then values of the recipe in the elements. Deterministic. */
+void data_fill(struct data_image *image, enum operand_name name, const struct data_recipe *recipe);
+/* Canaries everywhere, elements included: what a result looks like that nobody wrote. */
+void data_poison(struct data_image *image);
+
+/* One real element; `index` from operand_index(). f32 and f64. NaN for other types. */
+double data_get(const struct data_image *image, int64_t index);
+void data_put(struct data_image *image, int64_t index, double value);
+/* True while the element still has the canary's bits. */
+bool data_is_canary(const struct data_image *image, int64_t index);
+
+/* Do `after` and `before` agree in every byte that is no element of the result? `before` is spent
+ * as scratch: afterwards it equals `after`. */
+bool data_frame_intact(struct data_image *before, const struct data_image *after);
+
+/* Are sums of `depth` integer products exact in this type, alpha and beta included? */
+bool data_integers_exact(uint8_t dtype, int64_t depth);
+
+/* alpha (OPERAND_A) or beta (OPERAND_C) for a class: 0, 1, or a short fraction. Exact in any
+ * type. */
+double data_scalar(enum operand_name name, uint8_t scalar_class);
+/* Store it as one value of `dtype` (real or complex) at `out`, 16 bytes. */
+void data_scalar_store(void *out, uint8_t dtype, double value);
+
+#endif

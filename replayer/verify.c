@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replayer/verify.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "replayer/stats.h"
+
+enum { REPEATS = 10, REPEATS_BIG = 3 };
+static const double big_steps = 1 << 28; /* from here on every run is felt */
+
+/* The case on host and device. */
+struct stage {
+    const struct verify_job *job;
+    struct data_image image[OPERAND_COUNT]; /* as uploaded */
+    struct data_image after, spare;         /* C: read back; scratch, or the first result */
+    struct data_image input_back;           /* A or B: read back */
+    void *device[OPERAND_COUNT];
+    void *scratch;
+    struct tilewise_args args;
+    unsigned char alpha_value[16], beta_value[16];
+    double alpha, beta;
+    struct verify_report *report;
+};
+
+static bool refuse(struct stage *s, enum result_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Always false, so that `return refuse(...)` ends a check. */
+static bool refuse(struct stage *s, enum result_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(s->report->reason, sizeof s->report->reason, format, arguments);
+    va_end(arguments);
+    s->report->status = status;
+    return false;
+}
+
+size_t verify_bytes(const struct operand shapes[OPERAND_COUNT])
+{
+    size_t total = 0;
+    for (int i = 0; i < OPERAND_COUNT; i++)
+        total += (i == OPERAND_C ? 4 : 3) * data_image_bytes(&shapes[i]);
+    /* Reference: value and magnitude in fp64. */
+    return total + (size_t)(shapes[OPERAND_C].rows * shapes[OPERAND_C].cols) * 16;
+}
+
+static bool create_images(struct stage *s, const struct operand *shapes)
+{
+    const struct operand *larger = &shapes[OPERAND_A];
+    if (data_image_bytes(&shapes[OPERAND_B]) > data_image_bytes(larger))
+        larger = &shapes[OPERAND_B];
+    bool ok = data_create(&s->after, &shapes[OPERAND_C]) == ST_OK &&
+              data_create(&s->spare, &shapes[OPERAND_C]) == ST_OK &&
+              data_create(&s->input_back, larger) == ST_OK;
+    for (int i = 0; ok && i < OPERAND_COUNT; i++) {
+        ok = data_create(&s->image[i], &shapes[i]) == ST_OK;
+        if (ok && shapes[i].present) {
+            s->device[i] = s->job->backend->alloc(s->job->session, s->image[i].total_bytes);
+            ok = s->device[i] != NULL;
+        }
+    }
+    return ok;
+}
+
+static void *operand_on_device(const struct stage *s, enum operand_name name)
+{
+    return s->device[name] ? (char *)s->device[name] + s->image[name].first_byte : NULL;
+}
+
+static void fill_args(struct stage *s)
+{
+    const struct tilewise_signature *g = s->job->signature;
+    s->alpha = data_scalar(OPERAND_A, g->alpha);
+    s->beta = g->op == TILEWISE_OP_ADD ? 1 : data_scalar(OPERAND_C, g->beta);
+    data_scalar_store(s->alpha_value, g->scale, s->alpha);
+    data_scalar_store(s->beta_value, g->scale, s->beta);
+    s->args = (struct tilewise_args){
+        .abi = TILEWISE_CANDIDATE_ABI,
+        .bytes = sizeof s->args,
+        .a = operand_on_device(s, OPERAND_A),
+        .b = operand_on_device(s, s->device[OPERAND_B] ? OPERAND_B : OPERAND_A),
+        .c = operand_on_device(s, OPERAND_C),
+        .alpha = s->alpha_value,
+        .beta = s->beta_value,
+        .scratch = s->scratch,
+    };
+    s->job->backend->fill_args(s->job->session, &s->args);
+}
+
+static bool set_up(struct stage *s)
+{
+    struct operand shapes[OPERAND_COUNT];
+    struct fault fault;
+    if (operand_layout(s->job->signature, shapes, &fault) != ST_OK)
+        return refuse(s, RESULT_UNSUPPORTED, "%.150s", fault.text);
+    bool ok = create_images(s, shapes);
+    if (ok && s->job->scratch_bytes) {
+        s->scratch = s->job->backend->alloc(s->job->session, s->job->scratch_bytes);
+        ok = s->scratch != NULL;
+    }
+    if (!ok)
+        return refuse(s, RESULT_SKIPPED, "no memory to verify");
+    fill_args(s);
+    return true;
+}
+
+static void tear_down(struct stage *s)
+{
+    for (int i = 0; i < OPERAND_COUNT; i++) {
+        data_release(&s->image[i]);
+        s->job->backend->release(s->job->session, s->device[i]);
+    }
+    data_release(&s->after);
+    data_release(&s->spare);
+    data_release(&s->input_back);
+    s->job->backend->release(s->job->session, s->scratch);
+}
+
+static void fill(struct stage *s, enum data_class class)
+{
+    struct data_recipe recipe = {
+        .class = class,
+        .seed = s->job->seed + class,
+        .depth = operand_depth(s->job->signature),
+        .squared = s->job->signature->uplo != TILEWISE_FULL,
+    };
+    for (int i = 0; i < OPERAND_COUNT; i++)
+        data_fill(&s->image[i], (enum operand_name)i, &recipe);
+    if (s->beta == 0)
+        data_poison(&s->image[OPERAND_C]); /* NaN: who reads C now is found out */
+}
+
+static bool upload(struct stage *s, enum operand_name name)
+{
+    const struct data_image *image = &s->image[name];
+    return s->device[name] == NULL ||
+           s->job->backend->write(s->job->session, s->device[name], image->bytes,
+                                  image->total_bytes) == ST_OK;
+}
+
+/* One run on a fresh C. The inputs are uploaded where they changed. */
+static bool run_once(struct stage *s)
+{
+    if (!upload(s, OPERAND_C))
+        return refuse(s, RESULT_FAILED, "copying to the device failed");
+    int error = s->job->run(s->job->context, &s->args);
+    s->report->runs++;
+    if (error)
+        return refuse(s, RESULT_FAILED, "run() returned %d (%s)", error, strerror(-error));
+    if (s->job->backend->read(s->job->session, s->after.bytes, s->device[OPERAND_C],
+                              s->after.total_bytes) != ST_OK)
+        return refuse(s, RESULT_FAILED, "copying from the device failed");
+    return true;
+}
+
+static bool inputs_are_intact(struct stage *s, const char *class)
+{
+    for (int i = 0; i < OPERAND_C; i++) {
+        if (s->device[i] == NULL)
+            continue;
+        size_t bytes = s->image[i].total_bytes;
+        if (s->job->backend->read(s->job->session, s->input_back.bytes, s->device[i], bytes) !=
+                ST_OK ||
+            memcmp(s->input_back.bytes, s->image[i].bytes, bytes) != 0)
+            return refuse(s, RESULT_FAILED, "%s data: input %c was modified", class, "AB"[i]);
+    }
+    return true;
+}
+
+static uint64_t count_survivors(const struct stage *s)
+{
+    const struct operand *o = &s->after.shape;
+    uint64_t count = 0;
+    for (int64_t b = 0; b < o->batch; b++)
+        for (int64_t c = 0; c < o->cols; c++)
+            for (int64_t r = 0; r < o->rows; r++)
+                count +=
+                    operand_holds(o, r, c) && data_is_canary(&s->after, operand_index(o, b, r, c));
+    return count;
+}
+
+static enum status compare(struct stage *s, enum data_class class, const struct data_image *after,
+                           struct compare_outcome *outcome)
+{
+    const struct tilewise_signature *g = s->job->signature;
+    struct compare_job job = {
+        .signature = g,
+        .reference = s->job->reference,
+        .a = &s->image[OPERAND_A],
+        .b = &s->image[OPERAND_B],
+        .before = &s->image[OPERAND_C],
+        .after = after,
+        .alpha = s->alpha,
+        .beta = s->beta,
+        .alpha_value = s->alpha_value,
+        .beta_value = s->beta_value,
+        .kappa = s->job->kappa,
+        .exact = class == DATA_INTEGER && data_integers_exact(g->dtype_c, operand_depth(g)),
+        .seed = s->job->seed,
+    };
+    return compare_result(&job, outcome);
+}
+
+/* A result that nobody computed must be told from a right one, or passing means nothing. */
+static bool check_can_fail(struct stage *s, enum data_class class)
+{
+    struct compare_outcome ghost;
+    enum status st = compare(s, class, &s->image[OPERAND_C], &ghost);
+    if (st == ST_UNSUPPORTED)
+        return refuse(s, RESULT_NOT_VERIFIED, "no reference for %s",
+                      tilewise_dtype_name(s->job->signature->dtype_c));
+    if (st != ST_OK)
+        return refuse(s, RESULT_SKIPPED, "no memory to verify");
+    if (ghost.equal)
+        return refuse(s, RESULT_NOT_VERIFIED, "a kernel that does nothing would pass this case");
+    return true;
+}
+
+static bool check_result(struct stage *s, enum data_class class)
+{
+    const char *name = data_class_name(class);
+    struct compare_outcome outcome;
+    memcpy(s->spare.bytes, s->image[OPERAND_C].bytes, s->spare.total_bytes);
+    uint64_t survivors = s->beta == 0 ? count_survivors(s) : 0;
+    if (survivors)
+        return refuse(s, RESULT_FAILED,
+                      "%s data: %llu results still hold the canary: never written, or "
+                      "computed from memory that is not theirs",
+                      name, (unsigned long long)survivors);
+    if (compare(s, class, &s->after, &outcome) != ST_OK)
+        return refuse(s, RESULT_SKIPPED, "no memory to verify");
+    s->report->worst_error = fmax(s->report->worst_error, outcome.worst);
+    if (!outcome.equal)
+        return refuse(s, RESULT_FAILED, "%s data: %s", name, outcome.where);
+    if (!data_frame_intact(&s->spare, &s->after))
+        return refuse(s, RESULT_FAILED, "%s data: wrote outside the result", name);
+    return inputs_are_intact(s, name);
+}
+
+static bool check_class(struct stage *s, enum data_class class)
+{
+    fill(s, class);
+    if (s->report->runs == 0 && !check_can_fail(s, class))
+        return false;
+    if (!upload(s, OPERAND_A) || !upload(s, OPERAND_B))
+        return refuse(s, RESULT_FAILED, "copying to the device failed");
+    return run_once(s) && check_result(s, class);
+}
+
+/* Same inputs, fresh C: the same bits, or it is labelled. Differing by more than the bound was
+ * caught before. */
+static bool check_repeats(struct stage *s, int repeats)
+{
+    memcpy(s->spare.bytes, s->after.bytes, s->spare.total_bytes);
+    s->report->deterministic = true;
+    for (int i = 1; i < repeats; i++) {
+        if (!run_once(s))
+            return false;
+        if (memcmp(s->spare.bytes, s->after.bytes, s->after.total_bytes) == 0)
+            continue;
+        s->report->deterministic = false;
+        return check_result(s, DATA_NORMAL); /* other bits, but are they right? */
+    }
+    return true;
+}
+
+/* One NaN in row i of A (of x for an add) reaches row i of the result, and nothing else. */
+static bool check_nan(struct stage *s)
+{
+    const struct tilewise_signature *g = s->job->signature;
+    enum operand_name from = g->op == TILEWISE_OP_ADD ? OPERAND_B : OPERAND_A;
+    const struct operand *in = &s->image[from].shape, *o = &s->after.shape;
+    uint64_t state = s->job->seed;
+    int64_t batch = (int64_t)(stats_random(&state) % (uint64_t)in->batch);
+    int64_t row = (int64_t)(stats_random(&state) % (uint64_t)in->rows);
+    int64_t column = (int64_t)(stats_random(&state) % (uint64_t)in->cols);
+    bool shared = in->batch > 1 && in->stride == 0; /* every batch reads this A */
+    data_put(&s->image[from], operand_index(in, batch, row, column), NAN);
+    if (!upload(s, from) || !run_once(s))
+        return false;
+    for (int64_t b = 0; b < o->batch; b++)
+        for (int64_t c = 0; c < o->cols; c++)
+            for (int64_t r = 0; r < o->rows; r++) {
+                bool mirrored = g->uplo != TILEWISE_FULL && c == row;
+                bool hit = (b == batch || shared) && (r == row || mirrored) &&
+                           (g->op != TILEWISE_OP_ADD || c == column);
+                bool got = isnan(data_get(&s->after, operand_index(o, b, r, c)));
+                if (operand_holds(o, r, c) && got != hit)
+                    return refuse(s, RESULT_FAILED, "NaN in row %lld: element (%lld, %lld) is %s",
+                                  (long long)row, (long long)r, (long long)c,
+                                  got ? "NaN" : "a number");
+            }
+    return true;
+}
+
+static bool verify_all(struct stage *s)
+{
+    const struct operand *c = &s->after.shape;
+    double steps = (double)c->rows * (double)c->cols * (double)operand_depth(s->job->signature) *
+                   (double)c->batch;
+    bool big = steps >= big_steps;
+    if (!check_class(s, DATA_INTEGER))
+        return false;
+    if (!big && (!check_class(s, DATA_UNIFORM) || !check_class(s, DATA_CANCEL)))
+        return false;
+    return check_class(s, DATA_NORMAL) && check_repeats(s, big ? REPEATS_BIG : REPEATS) &&
+           (s->alpha == 0 || check_nan(s));
+}
+
+void verify_subject(const struct verify_job *job, struct verify_report *report)
+{
+    struct stage s = { .job = job, .report = report };
+    *report = (struct verify_report){ .status = RESULT_NOT_VERIFIED };
+    if (set_up(&s) && verify_all(&s)) {
+        report->status = RESULT_PASSED;
+        report->reason[0] = '\0';
+    }
+    tear_down(&s);
+}
