@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The processor this runs on; baseline: its BLAS.
+ */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "replayer/backend.h"
+#include "replayer/cpu_routine.h"
+
+static const uint64_t cache_bytes_default = 32u << 20;
+static const char *const cap_variables[] = { "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE" };
+enum { THREADS_MAX = 1024, BANDWIDTH_PASSES = 5, SETTLE_NS = 1000 * 1000 };
+
+struct backend_session {
+    struct cpu_blas blas;
+    struct backend_info info;
+    struct tilewise_signature signature; /* of the last prepare() */
+    size_t nroutines, element_bytes;
+    struct cpu_routine routines[BACKEND_ROUTINES_MAX];
+};
+
+static uint32_t usable_threads(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
+static void read_model(char *text, size_t bytes)
+{
+    char line[512];
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    snprintf(text, bytes, "unknown processor");
+    while (file && fgets(line, sizeof line, file)) {
+        char *value = strstr(line, ": ");
+        if (strncmp(line, "model name", 10) != 0 || value == NULL)
+            continue;
+        value[strcspn(value, "\n")] = '\0';
+        snprintf(text, bytes, "%s", value + 2);
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+static void find_cap(struct backend_session *session)
+{
+    struct cpu_blas_cap cap = {
+        .coretype = getenv("OPENBLAS_CORETYPE"),
+        .l2_size = getenv("OPENBLAS_L2_SIZE"),
+        .core = session->blas.core,
+    };
+#ifdef __x86_64__
+    cap.has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl");
+    cap.has_avx2 = __builtin_cpu_supports("avx2");
+#endif
+    cpu_blas_explain_cap(&cap, session->info.capped, sizeof session->info.capped);
+}
+
+static enum status cpu_open(struct backend_session **out, const struct backend_options *options,
+                            struct fault *fault)
+{
+    struct backend_session *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        return fault_set(fault, ST_NOMEM, "out of memory");
+    uint32_t threads = options->threads ? options->threads : usable_threads();
+    session->info.threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+    for (size_t i = 0; options->uncap_baseline && i < 2; i++)
+        unsetenv(cap_variables[i]);
+    enum status st = cpu_blas_open(&session->blas, session->info.threads, fault);
+    if (st != ST_OK) {
+        free(session);
+        return st;
+    }
+    long cache_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    session->info.cache_bytes = cache_bytes > 0 ? (uint64_t)cache_bytes : cache_bytes_default;
+    read_model(session->info.device, sizeof session->info.device);
+    snprintf(session->info.library, sizeof session->info.library, "%s", session->blas.library);
+    snprintf(session->info.core, sizeof session->info.core, "%s", session->blas.core);
+    find_cap(session);
+    *out = session;
+    return ST_OK;
+}
+
+static void cpu_close(struct backend_session *session)
+{
+    if (session)
+        cpu_blas_close(&session->blas);
+    free(session);
+}
+
+static void cpu_describe(struct backend_session *session, struct backend_info *info)
+{
+    *info = session->info;
+}
+
+static void *cpu_alloc(struct backend_session *session, size_t bytes)
+{
+    (void)session;
+    return aligned_alloc(256, (bytes + 255) / 256 * 256);
+}
+
+static void cpu_release(struct backend_session *session, void *memory)
+{
+    (void)session;
+    free(memory);
+}
+
+static enum status cpu_write(struct backend_session *session, void *device, const void *host,
+                             size_t bytes)
+{
+    (void)session;
+    memcpy(device, host, bytes);
+    return ST_OK;
+}
+
+static enum status cpu_read(struct backend_session *session, void *host, const void *device,
+                            size_t bytes)
+{
+    (void)session;
+    memcpy(host, device, bytes);
+    return ST_OK;
+}
+
+static enum status cpu_prepare(struct backend_session *session, const struct tilewise_signature *s,
+                               struct backend_routines *out)
+{
+    session->signature = *s;
+    session->element_bytes = tilewise_dtype_bits(s->dtype_c) / 8;
+    session->nroutines = cpu_routine_list(&session->blas, s, session->routines);
+    out->count = session->nroutines;
+    for (size_t i = 0; i < out->count; i++)
+        memcpy(out->name[i], session->routines[i].name, sizeof out->name[i]);
+    return out->count ? ST_OK : ST_UNSUPPORTED;
+}
+
+static const void *batch_of(const void *base, int64_t stride, int64_t index, size_t element_bytes)
+{
+    return base ? (const char *)base + index * stride * (int64_t)element_bytes : NULL;
+}
+
+static int cpu_baseline(struct backend_session *session, size_t index,
+                        const struct tilewise_args *args)
+{
+    if (index >= session->nroutines)
+        return -EINVAL;
+    const struct tilewise_signature *s = &session->signature;
+    const struct cpu_routine *r = &session->routines[index];
+    for (int64_t i = 0; i < s->batch; i++) {
+        struct cpu_call call = r->call;
+        const void *a = batch_of(args->a, s->stride_a, i, session->element_bytes);
+        const void *b = batch_of(args->b, s->stride_b, i, session->element_bytes);
+        call.a = r->swapped ? b : a;
+        call.b = r->swapped ? a : b;
+        call.c = (void *)batch_of(args->c, s->stride_c, i, session->element_bytes);
+        call.alpha = args->alpha;
+        call.beta = args->beta;
+        r->run(&session->blas, &call);
+    }
+    return 0;
+}
+
+static double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Helper threads of the arm before may still spin on a core that this one needs: let them fall
+ * asleep, and wake our own, outside the measured time. */
+static int settle(const struct backend_session *session, int (*step)(void *context), void *context,
+                  uint64_t calls)
+{
+    const struct timespec pause = { .tv_nsec = SETTLE_NS };
+    if (session->info.threads < 2)
+        return 0;
+    nanosleep(&pause, NULL);
+    return calls > 1 ? step(context) : 0;
+}
+
+static double cpu_burst(struct backend_session *session, int (*step)(void *context), void *context,
+                        uint64_t calls)
+{
+    int failed = settle(session, step, context, calls);
+    double start_ns = now_ns();
+    for (uint64_t i = 0; i < calls; i++)
+        failed |= step(context);
+    double spent_ns = now_ns() - start_ns;
+    return failed ? NAN : spent_ns;
+}
+
+/* One thread's part of a = b + s c over arrays that no cache holds. */
+struct triad {
+    double *a, *b, *c;
+    size_t count;
+    pthread_barrier_t *barrier;
+};
+
+static void *run_triad(void *context)
+{
+    struct triad *t = context;
+    for (size_t i = 0; i < t->count; i++) {
+        t->a[i] = 0;
+        t->b[i] = (double)i;
+        t->c[i] = 1.5;
+    }
+    for (int pass = 0; pass < BANDWIDTH_PASSES; pass++) {
+        pthread_barrier_wait(t->barrier);
+        for (size_t i = 0; i < t->count; i++)
+            t->a[i] = t->b[i] + 0.5 * t->c[i];
+        pthread_barrier_wait(t->barrier);
+    }
+    return NULL;
+}
+
+/* Best pass of all threads together. The caller's thread only keeps the time. */
+static double best_triad_ns(struct triad *parts, uint32_t threads)
+{
+    pthread_t ids[THREADS_MAX];
+    pthread_barrier_t barrier;
+    double best_ns = INFINITY;
+    uint32_t started = 0;
+    pthread_barrier_init(&barrier, NULL, threads + 1);
+    for (; started < threads; started++) {
+        parts[started].barrier = &barrier;
+        if (pthread_create(&ids[started], NULL, run_triad, &parts[started]) != 0)
+            return NAN; /* the others wait for ever; this process ends soon */
+    }
+    for (int pass = 0; pass < BANDWIDTH_PASSES; pass++) {
+        pthread_barrier_wait(&barrier);
+        double start_ns = now_ns();
+        pthread_barrier_wait(&barrier);
+        best_ns = fmin(best_ns, now_ns() - start_ns);
+    }
+    for (uint32_t i = 0; i < threads; i++)
+        pthread_join(ids[i], NULL);
+    pthread_barrier_destroy(&barrier);
+    return best_ns;
+}
+
+static enum status cpu_bandwidth(struct backend_session *session, double *bytes_per_s)
+{
+    static struct triad parts[THREADS_MAX];
+    uint32_t threads = session->info.threads;
+    size_t count = session->info.cache_bytes * 2 / sizeof(double) / threads; /* per array, part */
+    double *memory = malloc(3 * count * threads * sizeof(double));
+    if (memory == NULL)
+        return ST_NOMEM;
+    for (uint32_t i = 0; i < threads; i++) {
+        double *own = memory + (size_t)i * 3 * count;
+        parts[i] = (struct triad){ own, own + count, own + 2 * count, count, NULL };
+    }
+    double ns = best_triad_ns(parts, threads);
+    if (ns > 0)
+        *bytes_per_s = 3.0 * (double)(count * threads * sizeof(double)) / (ns * 1e-9);
+    free(memory);
+    return ns > 0 ? ST_OK : ST_DEVICE;
+}
+
+static void cpu_fill_args(struct backend_session *session, struct tilewise_args *args)
+{
+    args->threads = session->info.threads;
+    args->stream = NULL;
+}
+
+const struct backend backend_cpu = {
+    .name = "cpu",
+    .supports = cpu_routine_supports,
+    .open = cpu_open,
+    .close = cpu_close,
+    .describe = cpu_describe,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .write = cpu_write,
+    .read = cpu_read,
+    .prepare = cpu_prepare,
+    .baseline = cpu_baseline,
+    .burst = cpu_burst,
+    .bandwidth = cpu_bandwidth,
+    .fill_args = cpu_fill_args,
+};

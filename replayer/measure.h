@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the child processes do: one job per case, its answer a plain value without pointers
+ * (replayer/isolate.h).
+ */
+#ifndef TILEWISE_REPLAYER_MEASURE_H
+#define TILEWISE_REPLAYER_MEASURE_H
+
+#include "replayer/backend.h"
+#include "replayer/compare.h"
+#include "replayer/timing.h"
+#include "traces/result.h"
+
+/* The same for all cases of a run. */
+struct measure_setup {
+    const struct backend *backend;
+    struct backend_options open;
+    compare_reference *reference;
+    bool cold;          /* rotate buffers beyond the last cache; else one set */
+    bool check_only;    /* verify, time nothing */
+    uint64_t max_bytes; /* of buffers in one case */
+    double level;       /* of the intervals that decide (timing_level) */
+    uint64_t seed;
+};
+
+enum { MEASURE_REASON_BYTES = 192, MEASURE_DTYPES_MAX = 8 };
+
+/* Device, library and ceilings, once per run. */
+struct measure_survey_job {
+    const struct measure_setup *setup;
+    size_t ndtypes;
+    uint8_t dtypes[MEASURE_DTYPES_MAX];
+};
+struct measure_survey {
+    enum status status; /* of opening the backend */
+    struct fault fault;
+    struct backend_info info;
+    size_t nceilings;
+    struct result_ceiling ceilings[MEASURE_DTYPES_MAX];
+};
+void measure_survey(void *job, void *message);
+
+/* All ways of the library to do one signature, and an A/A comparison of the recorded one. */
+struct measure_baseline_job {
+    const struct measure_setup *setup;
+    const struct tilewise_signature *signature;
+    double budget_ns;
+};
+struct measure_baseline {
+    enum result_status status;
+    char reason[MEASURE_REASON_BYTES];
+    char best_name[BACKEND_NAME_BYTES];
+    size_t best; /* routine index; 0 is the recorded call */
+    double recorded_ns, best_ns, noise;
+    uint32_t rounds;
+};
+void measure_baseline(void *job, void *message);
+
+/* One candidate: verified, then timed against both baselines. */
+struct measure_candidate_job {
+    const struct measure_setup *setup;
+    const struct tilewise_signature *signature;
+    const struct tilewise_candidate *candidate;
+    const struct measure_baseline *baseline; /* NULL with check_only */
+    double budget_ns;
+};
+struct measure_candidate {
+    enum result_status status;
+    enum result_call call;
+    bool deterministic;
+    uint32_t rounds;
+    char reason[MEASURE_REASON_BYTES];
+    double time_ns, worst_error;
+    struct stats_interval recorded, best; /* ratios with their 95 % intervals */
+};
+void measure_candidate(void *job, void *message);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replayer/rotation.h"
+
+#include <string.h>
+
+static const size_t sets_max = 1 << 16;
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + DATA_ALIGN_BYTES - 1) / DATA_ALIGN_BYTES * DATA_ALIGN_BYTES;
+}
+
+/* Offsets in a set; returns the bytes that one call touches. Alignment classes as recorded. */
+static size_t lay_out(struct rotation *r, const struct data_image *images)
+{
+    size_t touched = 0;
+    for (int i = 0; i < OPERAND_COUNT; i++) {
+        const struct data_image *image = &images[i];
+        r->present[i] = image->bytes != NULL;
+        if (!r->present[i])
+            continue;
+        r->offset[i] = r->set_bytes + image->first_byte - DATA_RED_ZONE_BYTES;
+        r->set_bytes = round_up(r->offset[i] + image->shape.bytes);
+        touched += image->shape.bytes;
+    }
+    return touched;
+}
+
+static enum status count_sets(struct rotation *r, size_t touched,
+                              const struct rotation_options *options)
+{
+    size_t fit = (size_t)(options->max_bytes / r->set_bytes);
+    size_t wanted = (size_t)(options->footprint_bytes / touched) + 1;
+    if (fit == 0)
+        return ST_LIMIT;
+    r->sets = wanted < fit ? wanted : fit;
+    r->sets = r->sets < sets_max ? r->sets : sets_max;
+    return ST_OK;
+}
+
+static enum status fill_sets(struct rotation *r, const struct data_image *images)
+{
+    enum status st = ST_OK;
+    for (size_t set = 0; set < r->sets; set++)
+        for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++)
+            if (r->present[i])
+                st = r->backend->write(r->session, r->memory + set * r->set_bytes + r->offset[i],
+                                       images[i].bytes + images[i].first_byte,
+                                       images[i].shape.bytes);
+    return st;
+}
+
+static void set_args(struct rotation *r, const struct tilewise_signature *s)
+{
+    double beta = s->op == TILEWISE_OP_ADD ? 1 : data_scalar(OPERAND_C, s->beta);
+    data_scalar_store(r->alpha_value, s->scale, data_scalar(OPERAND_A, s->alpha));
+    data_scalar_store(r->beta_value, s->scale, beta);
+    r->args = (struct tilewise_args){
+        .abi = TILEWISE_CANDIDATE_ABI,
+        .bytes = sizeof r->args,
+        .alpha = r->alpha_value,
+        .beta = r->beta_value,
+        .scratch = r->scratch,
+    };
+    r->backend->fill_args(r->session, &r->args);
+}
+
+static enum status create_images(struct data_image *images, const struct tilewise_signature *s,
+                                 uint64_t seed)
+{
+    struct operand shapes[OPERAND_COUNT];
+    struct data_recipe recipe = { .class = DATA_NORMAL, .seed = seed, .depth = operand_depth(s) };
+    enum status st = operand_layout(s, shapes, NULL);
+    for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++) {
+        st = data_create(&images[i], &shapes[i]);
+        if (st == ST_OK)
+            data_fill(&images[i], (enum operand_name)i, &recipe);
+    }
+    return st;
+}
+
+enum status rotation_open(struct rotation *r, const struct backend *backend,
+                          struct backend_session *session, const struct tilewise_signature *s,
+                          const struct rotation_options *options)
+{
+    struct data_image images[OPERAND_COUNT] = { 0 };
+    *r = (struct rotation){ .backend = backend, .session = session };
+    enum status st = create_images(images, s, options->seed);
+    if (st == ST_OK)
+        st = count_sets(r, lay_out(r, images), options);
+    if (st == ST_OK) {
+        r->memory = backend->alloc(session, r->sets * r->set_bytes);
+        if (options->scratch_bytes)
+            r->scratch = backend->alloc(session, options->scratch_bytes);
+        st = r->memory && (r->scratch || !options->scratch_bytes) ? ST_OK : ST_NOMEM;
+    }
+    if (st == ST_OK)
+        st = fill_sets(r, images);
+    if (st == ST_OK)
+        set_args(r, s);
+    for (int i = 0; i < OPERAND_COUNT; i++)
+        data_release(&images[i]);
+    if (st != ST_OK)
+        rotation_close(r);
+    return st;
+}
+
+void rotation_close(struct rotation *r)
+{
+    if (r->backend == NULL)
+        return;
+    r->backend->release(r->session, r->memory);
+    r->backend->release(r->session, r->scratch);
+    *r = (struct rotation){ 0 };
+}
