@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replayer/candidates.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum status check_row(const struct candidates *c, const struct tilewise_candidate *row,
+                             const char *origin, struct fault *fault)
+{
+    if (row == NULL)
+        return fault_set(fault, ST_INVALID, "%s: a row of its table is NULL", origin);
+    if (row->abi != TILEWISE_CANDIDATE_ABI || row->bytes < sizeof *row)
+        return fault_set(fault, ST_VERSION,
+                         "%s: built for candidate ABI %u with %u bytes, this tilewise has ABI %u "
+                         "with %zu bytes; rebuild it",
+                         origin, row->abi, row->bytes, TILEWISE_CANDIDATE_ABI, sizeof *row);
+    if (!row->name || !row->target || !row->summary || !row->supports || !row->run)
+        return fault_set(fault, ST_INVALID,
+                         "%s: candidate '%s' lacks a required field (name, target, summary, "
+                         "supports, run)",
+                         origin, row->name ? row->name : "?");
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->row[i]->name, row->name) == 0)
+            return fault_set(fault, ST_INVALID, "%s: the name '%s' is taken by %s", origin,
+                             row->name, c->origin[i]);
+    return ST_OK;
+}
+
+enum status candidates_add(struct candidates *c, const struct tilewise_candidate *const *table,
+                           size_t count, const char *origin, struct fault *fault)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (c->count == CANDIDATES_MAX)
+            return fault_set(fault, ST_LIMIT, "%s: more than %d candidates", origin,
+                             CANDIDATES_MAX);
+        enum status st = check_row(c, table[i], origin, fault);
+        if (st != ST_OK)
+            return st;
+        c->row[c->count] = table[i];
+        c->origin[c->count++] = origin;
+    }
+    return ST_OK;
+}
+
+/* Loading is running: who can write the file can be whoever runs tilewise. */
+static enum status check_file(const char *path, struct fault *fault)
+{
+    struct stat info;
+    if (path[0] != '/')
+        return fault_set(fault, ST_INVALID, "plug-in '%s': give the absolute path", path);
+    if (stat(path, &info) < 0)
+        return fault_set(fault, ST_IO, "plug-in '%s': %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return fault_set(fault, ST_INVALID, "plug-in '%s' is not a regular file", path);
+    if (info.st_mode & (S_IWGRP | S_IWOTH))
+        return fault_set(fault, ST_INVALID, "plug-in '%s' can be written by others; chmod go-w it",
+                         path);
+    if (info.st_uid != 0 && info.st_uid != geteuid())
+        return fault_set(fault, ST_INVALID, "plug-in '%s' belongs to another user", path);
+    return ST_OK;
+}
+
+enum status candidates_load(struct candidates *c, const char *path, struct fault *fault)
+{
+    size_t count = 0;
+    tilewise_candidates_fn list;
+    enum status st = check_file(path, fault);
+    if (st != ST_OK)
+        return st;
+    if (c->nplugins == CANDIDATES_PLUGINS_MAX)
+        return fault_set(fault, ST_LIMIT, "more than %d plug-ins", CANDIDATES_PLUGINS_MAX);
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (plugin == NULL)
+        return fault_set(fault, ST_IO, "plug-in does not load: %s", dlerror());
+    c->plugin[c->nplugins++] = plugin;
+    *(void **)&list = dlsym(plugin, TILEWISE_CANDIDATES_SYMBOL);
+    if (list == NULL)
+        return fault_set(fault, ST_INVALID, "plug-in '%s' does not export %s", path,
+                         TILEWISE_CANDIDATES_SYMBOL);
+    const struct tilewise_candidate *const *table = list(TILEWISE_CANDIDATE_ABI, &count);
+    if (table == NULL)
+        return fault_set(fault, ST_VERSION, "plug-in '%s' does not serve candidate ABI %u", path,
+                         TILEWISE_CANDIDATE_ABI);
+    return candidates_add(c, table, count, path, fault);
+}
+
+void candidates_close(struct candidates *c)
+{
+    while (c->nplugins)
+        dlclose(c->plugin[--c->nplugins]);
+    c->count = 0;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The kernels to offer: those built in, and those of plug-ins. Loaded before the children are
+ * forked, which inherit them.
+ */
+#ifndef TILEWISE_REPLAYER_CANDIDATES_H
+#define TILEWISE_REPLAYER_CANDIDATES_H
+
+#include "replayer/candidate.h"
+#include "traces/status.h"
+
+enum { CANDIDATES_MAX = 128, CANDIDATES_PLUGINS_MAX = 32 };
+
+struct candidates {
+    size_t count, nplugins;
+    const struct tilewise_candidate *row[CANDIDATES_MAX];
+    const char *origin[CANDIDATES_MAX]; /* path of the plug-in; "built in" */
+    void *plugin[CANDIDATES_PLUGINS_MAX];
+};
+
+/* Append a table, checking each row: ABI and size, required fields, unique name.
+ * VERSION or INVALID, naming `origin` and both numbers; LIMIT. */
+enum status candidates_add(struct candidates *c, const struct tilewise_candidate *const *table,
+                           size_t count, const char *origin, struct fault *fault);
+
+/* Load a plug-in, which runs its code: only an absolute path to a regular file that nobody but its
+ * owner (root or the caller) can write. INVALID, IO, VERSION, with the remedy. `path` must outlive
+ * `c`. */
+enum status candidates_load(struct candidates *c, const char *path, struct fault *fault);
+
+/* Unload the plug-ins. */
+void candidates_close(struct candidates *c);
+
+#endif

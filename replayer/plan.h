@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What to replay: the signatures of a trace, largest recorded time first, until a stated share of
+ * the time is planned. Nothing is dropped silently: what is not planned stays in the list with the
+ * reason. Sizes are computed with checked arithmetic before anything is allocated.
+ */
+#ifndef TILEWISE_REPLAYER_PLAN_H
+#define TILEWISE_REPLAYER_PLAN_H
+
+#include "replayer/operand.h"
+#include "traces/summary.h"
+
+enum plan_fate {
+    PLAN_MEASURE,
+    PLAN_REST,        /* behind the planned share */
+    PLAN_UNSUPPORTED, /* cannot be replayed at all, or not on this backend */
+    PLAN_TOO_LARGE,   /* does not fit the memory budget */
+};
+
+struct plan_item {
+    /* As it will be replayed: entry 0, batch at least 1, alpha and beta of a known class. */
+    struct tilewise_signature signature;
+    const char *entry; /* entry point; lives as long as the plan */
+    uint64_t calls, time_ns;
+    double time_share; /* of all recorded time */
+    size_t case_bytes; /* memory that verifying one candidate takes */
+    size_t twin; /* earlier planned item that differs in nothing but the entry; else own index */
+    enum plan_fate fate;
+    char reason[160]; /* why not measured; a remark for a measured one */
+};
+
+struct plan {
+    size_t nitems, nplanned; /* items: ordered as in the summary, largest time first */
+    struct plan_item *items;
+    double planned_time_share;
+};
+
+struct plan_options {
+    double time_share;  /* 0..1 */
+    uint64_t max_bytes; /* for one case */
+    /* Backend's word: see backend.h. */
+    bool (*supports)(const struct tilewise_signature *s, char *why, size_t why_bytes);
+};
+
+/* NOMEM; INVALID if the trace holds no calls. */
+enum status plan_build(struct plan **out, const struct summary *summary,
+                       const struct plan_options *options, struct fault *fault);
+void plan_free(struct plan *plan); /* accepts NULL */
+
+/* Default memory budget: 80 % of what the system says is available, at most `max_bytes` unless
+ * that is 0. */
+uint64_t plan_memory_budget(uint64_t max_bytes);
+
+#endif
