@@ -85,6 +85,7 @@ struct result_case {
 
 struct result_set {
     size_t nruns, nceilings, ncases;
+    size_t ndamage; /* damaged stretches in the files: rows may be missing */
     struct result_run *runs;
     struct result_ceiling *ceilings;
     struct result_case *cases;
