@@ -30,6 +30,9 @@ echo "not a library" >"$work/bad.so"
 check "a file that is no library does not load" equal "$(state shim TILEWISE_SHIM="$work/bad.so")" missing
 check "without a shim the status is 1" equal \
     "$(ready TILEWISE_SHIM=/nonexistent.so >/dev/null; echo $?)" 1
+mkdir "$work/alone" && cp "$TILEWISE" "$work/alone/"
+check "a program without a shim beside it says how to name one" grep -q "set TILEWISE_SHIM" \
+    <("$work/alone/tilewise" doctor "$work")
 check "the baseline library is there" equal "$(state openblas)" ok
 check "a forced instruction set is noted" equal \
     "$(state 'blas limits' OPENBLAS_CORETYPE=Haswell)" note

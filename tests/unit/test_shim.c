@@ -34,10 +34,3 @@ Test(shim, a_path_that_does_not_fit_is_refused)
     setenv("TILEWISE_SHIM", "/proc/self/exe", 1);
     cr_assert_eq(shim_find(path, 4, &fault), ST_LIMIT);
 }
-
-Test(shim, beside_a_program_without_one_is_an_error_with_a_remedy)
-{
-    unsetenv("TILEWISE_SHIM"); /* test programs lie in a folder without a shim */
-    cr_assert_eq(shim_find(path, sizeof path, &fault), ST_IO);
-    cr_assert(strstr(fault.text, "set TILEWISE_SHIM"), "%s", fault.text);
-}
