@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How `tilewise replay` shows its rows: the table on stdout as it grows, progress on a terminal.
+ */
+#ifndef TILEWISE_CLI_REPLAY_VIEW_H
+#define TILEWISE_CLI_REPLAY_VIEW_H
+
+#include "replayer/replay.h"
+
+struct replay_view {
+    const struct plan *plan;
+    const struct candidates *candidates;
+    char *const *traces; /* as typed: for the line that reproduces a failure */
+    int ntraces;
+    bool live;                       /* stderr is a terminal: show progress */
+    bool check_only;                 /* nothing is timed */
+    size_t rest;                     /* unplanned rows so far */
+    double rest_share;               /* of the recorded time */
+    double replayed_ns, recorded_ns; /* of the measured shapes: fidelity */
+};
+
+/* Callbacks of struct replay_options; `context` is a struct replay_view. */
+void replay_view_start(void *context, const struct result_run *run, const char *capped);
+void replay_view_case(void *context, size_t item, const struct result_case *row);
+void replay_view_progress(void *context, const struct replay_progress *progress);
+
+/* The lines below the table. */
+void replay_view_end(struct replay_view *view);
+
+/* The plan alone (--mode list). */
+void replay_view_plan(const struct plan *plan);
+
+#endif
