@@ -19,9 +19,15 @@ struct library {
 static struct library library[LIBRARIES];
 static _Atomic bool busy; /* somebody appends to `library` or to a slot */
 
-static void missing(void)
-{
-}
+#define ROW(family, symbol, ...) extern const struct slot_hooks slot_hooks_##symbol;
+#include "tracer/slots.def"
+#undef ROW
+
+#define ROW(family, symbol, ...) { .name = #symbol, .hooks = &slot_hooks_##symbol },
+struct slot slot_table[SLOT_COUNT] = {
+#include "tracer/slots.def"
+};
+#undef ROW
 
 struct slot *slot_find(const char *name)
 {
@@ -123,7 +129,7 @@ static void *find(struct slot *slot, const void *caller)
         real = elf_next(&host->self, false, slot->name);
     if (real && known)
         append(slot, object.low, object.high - object.low, real);
-    return real ? real : (void *)(uintptr_t)missing;
+    return real ? real : slot->hooks->missing;
 }
 
 void *slot_resolve(struct slot *slot, const void *caller)
@@ -156,7 +162,7 @@ void *slot_bind(struct slot *slot, void *real)
             remember_library(real);
             atomic_store_explicit(&busy, false, memory_order_release);
         }
-        return slot->bound_hook[i];
+        return slot->hooks->bound[i];
     }
     return real;
 }

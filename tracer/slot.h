@@ -16,9 +16,8 @@
 #include <stdint.h>
 
 enum slot_id {
-#define ROW(family, symbol, integer, element) SLOT_##symbol,
-#include "tracer/cblas.def"
-#include "tracer/fblas.def"
+#define ROW(family, symbol, ...) SLOT_##symbol,
+#include "tracer/slots.def"
 #undef ROW
     SLOT_COUNT
 };
@@ -30,10 +29,15 @@ struct slot_caller {
     void *_Atomic real; /* stored last: NULL means that the entry is free */
 };
 
+/* What a wrap file makes of a row (tracer/hook.h). */
+struct slot_hooks {
+    void *bound[SLOT_BOUND];
+    void *missing; /* called where no library has the function: it must answer as one that fails */
+};
+
 struct slot {
     const char *name;
-    void *hook;
-    void *bound_hook[SLOT_BOUND];
+    const struct slot_hooks *hooks;
     void *_Atomic bound[SLOT_BOUND];
     struct slot_caller caller[SLOT_CALLERS];
 };
@@ -43,8 +47,8 @@ extern struct slot slot_table[SLOT_COUNT];
 /* Slot of a symbol name, or NULL. */
 struct slot *slot_find(const char *name);
 
-/* The real function for a call that returns to `caller`. Never NULL: where none exists, a function
- * that does nothing. Any thread; keeps errno. */
+/* The real function for a call that returns to `caller`. Never NULL: where none exists, the row's
+ * `missing`. Any thread; keeps errno. */
 void *slot_resolve(struct slot *slot, const void *caller);
 
 static inline void *slot_real(struct slot *slot, const void *caller)

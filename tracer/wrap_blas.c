@@ -4,12 +4,13 @@
  * results, and a slot. The arguments go on unchanged; nothing is validated for the host.
  */
 #include "tracer/blas.h"
-#include "tracer/slot.h"
+#include "tracer/hook.h"
 #include "tracer/tap.h"
 
-#define HOOK   __attribute__((visibility("default")))
-#define INLINE static inline __attribute__((always_inline))
-#define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
+/* Of a library that does not exist: no error to give back. */
+static void missing(void)
+{
+}
 
 /* Pass 1: the recorded call. Inlined into the linked hook, once out of line for the bound ones. */
 #define ROW(family, symbol, integer, element)                                                      \
@@ -32,38 +33,9 @@
 #undef ROW
 
 /* Pass 2: the hooks themselves. */
-#define BOUND(number, family, symbol, integer, element)                                            \
-    static void bound##number##_##symbol(family##_PARAMS(integer, element))                        \
-    {                                                                                              \
-        bound_##symbol(CALLER, slot_table[SLOT_##symbol].bound[number], family##_ARGS);            \
-    }
 #define ROW(family, symbol, integer, element)                                                      \
-    void symbol(family##_PARAMS(integer, element))                                                 \
-    {                                                                                              \
-        const void *caller = CALLER;                                                               \
-        run_##symbol(caller, slot_real(&slot_table[SLOT_##symbol], caller), family##_ARGS);        \
-    }                                                                                              \
-    static __attribute__((noinline)) void bound_##symbol(                                          \
-        const void *caller, __typeof__(&symbol) real, family##_PARAMS(integer, element))           \
-    {                                                                                              \
-        run_##symbol(caller, real, family##_ARGS);                                                 \
-    }                                                                                              \
-    BOUND(0, family, symbol, integer, element)                                                     \
-    BOUND(1, family, symbol, integer, element)                                                     \
-    BOUND(2, family, symbol, integer, element)
+    HOOK_DEFINE(void, symbol, HOOK_LIST(family##_PARAMS(integer, element)),                        \
+                HOOK_LIST(family##_ARGS), missing)
 #include "tracer/cblas.def"
 #include "tracer/fblas.def"
 #undef ROW
-#undef BOUND
-
-/* Pass 3: the slots. */
-#define ROW(family, symbol, integer, element)                                                      \
-    { .name = #symbol,                                                                             \
-      .hook = symbol,                                                                              \
-      .bound_hook = { bound0_##symbol, bound1_##symbol, bound2_##symbol } },
-struct slot slot_table[SLOT_COUNT] = {
-#include "tracer/cblas.def"
-#include "tracer/fblas.def"
-};
-#undef ROW
-_Static_assert(SLOT_BOUND == 3, "one bound hook each");
