@@ -1,99 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/bins.h"
 #include "analysis/chart.h"
 #include "analysis/shape.h"
 #include "analysis/words.h"
 
-enum { BINS = 16, STRIPS = 8 };
+enum { STRIPS = 8 };
 
-/* Values from..to (both included) and what they hold. */
-struct bin {
-    int64_t from, to;
-    double time, calls; /* shares of the group */
-};
-
-struct row {
-    int64_t value;
-    double time_ns, calls;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = ((const struct row *)a)->value, y = ((const struct row *)b)->value;
-    return (x > y) - (x < y);
-}
-
-/* Sorted values of a dimension, each once; returns how many. */
-static size_t distinct_values(const struct analysis *a, const struct analysis_group *g,
-                              enum shape_dimension d, struct row *rows)
-{
-    for (size_t i = 0; i < g->nmembers; i++) {
-        const struct summary_signature *s = &a->summary->signatures[g->members[i]];
-        rows[i] =
-            (struct row){ shape_dimension(&s->signature, d), (double)s->time_ns, (double)s->calls };
-    }
-    qsort(rows, g->nmembers, sizeof *rows, by_value);
-    size_t used = 0;
-    for (size_t i = 0; i < g->nmembers; i++) {
-        if (used && rows[used - 1].value == rows[i].value) {
-            rows[used - 1].time_ns += rows[i].time_ns;
-            rows[used - 1].calls += rows[i].calls;
-        } else
-            rows[used++] = rows[i];
-    }
-    return used;
-}
-
-/* Few values get a bar each. Many are put into bins: equal ones for a narrow range, growing ones
- * for a wide one. */
-static size_t edges(const struct row *rows, size_t count, struct bin *bins)
-{
-    double first = (double)rows[0].value, last = (double)rows[count - 1].value;
-    bool wide = first > 0 && last / first > BINS;
-    size_t used = 0;
-    if (count <= BINS) {
-        for (; used < count; used++)
-            bins[used] = (struct bin){ rows[used].value, rows[used].value, 0, 0 };
-        return used;
-    }
-    int64_t from = rows[0].value;
-    for (int i = 1; i <= BINS; i++) {
-        double edge =
-            wide ? first * pow(last / first, (double)i / BINS) : first + (last - first) * i / BINS;
-        int64_t to = i == BINS ? rows[count - 1].value : (int64_t)floor(edge);
-        if (to < from)
-            continue;
-        bins[used++] = (struct bin){ from, to, 0, 0 };
-        from = i < BINS ? to + 1 : to;
-    }
-    return used;
-}
-
-static size_t fill_bins(const struct row *rows, size_t count, const struct analysis_group *g,
-                        struct bin *bins)
-{
-    size_t nbins = edges(rows, count, bins), bin = 0;
-    for (size_t i = 0; i < count; i++) {
-        while (bin + 1 < nbins && rows[i].value > bins[bin].to)
-            bin++;
-        bins[bin].time += g->time_ns ? rows[i].time_ns / (double)g->time_ns : 0;
-        bins[bin].calls += g->calls ? rows[i].calls / (double)g->calls : 0;
-    }
-    return nbins;
-}
-
-static void bar(FILE *out, const struct bin *b, double at, double width, double highest)
+static void bar(FILE *out, const struct bins_bin *b, double at, double width, double highest)
 {
     double time = 110 * b->time / highest, calls = 110 * b->calls / highest;
     char range[48];
-    if (b->from == b->to)
-        snprintf(range, sizeof range, "%" PRId64, b->from);
-    else
-        snprintf(range, sizeof range, "%" PRId64 "–%" PRId64, b->from, b->to);
+    bins_label(b, range, sizeof range);
     fprintf(out,
             "<g><title>%s: %s of the time, %s of the calls</title>"
             "<rect class=\"time\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
@@ -106,27 +27,21 @@ static void bar(FILE *out, const struct bin *b, double at, double width, double 
 void chart_histogram(const struct analysis *a, const struct analysis_group *g,
                      enum shape_dimension d, FILE *out)
 {
-    struct bin bins[BINS];
-    struct row *rows = calloc(g->nmembers + 1, sizeof *rows);
-    if (!rows || g->nmembers == 0) {
-        free(rows);
+    struct bins bins;
+    if (bins_fill(&bins, a, g, d) != ST_OK || bins.count == 0)
         return;
-    }
-    size_t values = distinct_values(a, g, d, rows);
-    size_t nbins = fill_bins(rows, values, g, bins);
-    double highest = 0, width = fmin(320.0 / (double)nbins, 48);
-    free(rows);
-    for (size_t i = 0; i < nbins; i++)
-        highest = fmax(highest, fmax(bins[i].time, bins[i].calls));
+    double highest = 0, width = fmin(320.0 / (double)bins.count, 48);
+    for (size_t i = 0; i < bins.count; i++)
+        highest = fmax(highest, fmax(bins.bin[i].time, bins.bin[i].calls));
     fprintf(out,
             "<figure><svg class=\"histogram\" viewBox=\"0 0 360 190\" role=\"img\" aria-label=\""
             "Histogram of %s: %zu values\">\n<line class=\"tick\" x1=\"30\" y1=\"126.5\" x2=\"355\""
             " y2=\"126.5\"/><text class=\"bin\" x=\"0\" y=\"22\">%s</text>\n",
-            shape_dimension_name(d), values, words_share(highest));
-    for (size_t i = 0; i < nbins && highest > 0; i++)
-        bar(out, &bins[i], 34 + width * (double)i, width, highest);
+            shape_dimension_name(d), bins.values, words_share(highest));
+    for (size_t i = 0; i < bins.count && highest > 0; i++)
+        bar(out, &bins.bin[i], 34 + width * (double)i, width, highest);
     fprintf(out, "</svg><figcaption><b>%s</b>: %zu value%s, %s effective%s</figcaption></figure>\n",
-            shape_dimension_name(d), values, values == 1 ? "" : "s",
+            shape_dimension_name(d), bins.values, bins.values == 1 ? "" : "s",
             words_real(g->stability.effective[d], 1), g->stability.moving[d] ? ", moves" : "");
 }
 
