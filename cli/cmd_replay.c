@@ -19,7 +19,7 @@ static uint64_t threads, max_bytes, only, seed = 1;
 static bool uncap_baseline;
 
 static const struct option_row rows[] = {
-    { "out", 'o', OPTION_TEXT, "FILE",
+    { "output", 'o', OPTION_TEXT, "FILE",
       "result file (default: replay.twr; none with list and check)", &out, NULL },
     { "time-share", 0, OPTION_REAL, "SHARE", "replay the shapes that hold this share of the time",
       &time_share, NULL },
