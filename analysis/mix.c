@@ -7,7 +7,7 @@
 
 #include "analysis/quantile.h"
 
-enum { NULL_ROUNDS_MAX = 200, NULL_ROUNDS_MIN = 20, NULL_DRAWS = 4000000 };
+enum { NULL_ROUNDS_MAX = 200, NULL_ROUNDS_MIN = 20, NULL_DRAWS = 2000000 };
 
 void mix_free(struct mix *m)
 {

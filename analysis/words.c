@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BUFFERS = 9, BUFFER_BYTES = 96 };
+enum { BUFFERS = 16, BUFFER_BYTES = 96 };
 
 static char *next_buffer(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Numbers as a person reads them. Unknown ones are "-". Each call returns one of a few static
- * buffers: use the text before the ninth call after it. One thread.
+ * buffers: use the text before the sixteenth call after it. One thread.
  */
 #ifndef TILEWISE_ANALYSIS_WORDS_H
 #define TILEWISE_ANALYSIS_WORDS_H

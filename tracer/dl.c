@@ -17,6 +17,12 @@ static void *nothing(void *handle, const char *name)
     return NULL;
 }
 
+static void *nothing_versioned(void *handle, const char *name, const char *version)
+{
+    (void)version;
+    return nothing(handle, name);
+}
+
 /* A library that looks its own names up in its parts must get its own. */
 static bool is_vendor(const void *caller, const char *name)
 {
@@ -24,26 +30,38 @@ static bool is_vendor(const void *caller, const char *name)
     return elf_at(caller, &object) && elf_symbol(&object, name) != NULL;
 }
 
-static bool is_ours_to_answer(void *handle, const char *name, const void *caller)
+enum route { REAL, FIND, ABSENT };
+
+static enum route route(void *handle, const char *name, const void *caller)
 {
-    return !tap_is_inert() && handle != RTLD_NEXT && name && slot_find(name) &&
-           !host_is_self(caller) && !is_vendor(caller, name);
+    struct slot *slot = tap_is_inert() || handle == RTLD_NEXT || !name ? NULL : slot_find(name);
+    if (!slot || host_is_self(caller))
+        return REAL;
+    if (handle == RTLD_DEFAULT)
+        return slot_exists(slot, caller) ? REAL : ABSENT;
+    return is_vendor(caller, name) ? REAL : FIND;
 }
 
 const void *dl_route(void *handle, const char *name, const void *caller)
 {
-    if (is_ours_to_answer(handle, name, caller))
-        return (const void *)(uintptr_t)dl_find;
     const struct host *host = host_get();
-    return host->dlsym ? (const void *)(uintptr_t)host->dlsym : (const void *)(uintptr_t)nothing;
+    enum route to = host->dlsym ? route(handle, name, caller) : REAL;
+    void *(*entry)(void *, const char *) = to == FIND     ? dl_find
+                                           : to == ABSENT ? dl_absent
+                                           : host->dlsym  ? host->dlsym
+                                                          : nothing;
+    return (const void *)(uintptr_t)entry;
 }
 
 const void *dl_vroute(void *handle, const char *name, const void *caller)
 {
-    if (is_ours_to_answer(handle, name, caller))
-        return (const void *)(uintptr_t)dl_vfind;
     const struct host *host = host_get();
-    return host->dlvsym ? (const void *)(uintptr_t)host->dlvsym : (const void *)(uintptr_t)nothing;
+    enum route to = host->dlvsym && host->dlsym ? route(handle, name, caller) : REAL;
+    void *(*entry)(void *, const char *, const char *) = to == FIND     ? dl_vfind
+                                                         : to == ABSENT ? dl_vabsent
+                                                         : host->dlvsym ? host->dlvsym
+                                                                        : nothing_versioned;
+    return (const void *)(uintptr_t)entry;
 }
 
 static void *replace(const char *name, void *real)
@@ -53,18 +71,30 @@ static void *replace(const char *name, void *real)
         return real;
     if (!host_is_self(real))
         return slot_bind(slot, real);
-    /* The global scope holds our hook whether or not there is anything behind it. */
-    return slot_exists(slot) ? real : host_get()->dlsym(RTLD_NEXT, name);
+    return slot_exists(slot, NULL) ? real : dl_absent(NULL, name);
 }
 
 void *dl_find(void *handle, const char *name)
 {
-    const struct host *host = host_get();
-    return host->dlsym ? replace(name, host->dlsym(handle, name)) : NULL;
+    return replace(name, host_get()->dlsym(handle, name));
 }
 
 void *dl_vfind(void *handle, const char *name, const char *version)
 {
-    const struct host *host = host_get();
-    return host->dlvsym ? replace(name, host->dlvsym(handle, name, version)) : NULL;
+    return replace(name, host_get()->dlvsym(handle, name, version));
+}
+
+void *dl_absent(void *handle, const char *name)
+{
+    (void)handle;
+    void *found = host_get()->dlsym(RTLD_NEXT, name);
+    /* Not a tail call: "next" is what follows us, not what follows the host. */
+    __asm__ volatile("" : "+r"(found));
+    return found;
+}
+
+void *dl_vabsent(void *handle, const char *name, const char *version)
+{
+    (void)version;
+    return dl_absent(handle, name);
 }

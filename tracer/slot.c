@@ -147,9 +147,12 @@ void *slot_resolve(struct slot *slot, const void *caller)
     return real;
 }
 
-bool slot_exists(const struct slot *slot)
+bool slot_exists(const struct slot *slot, const void *caller)
 {
-    return elf_next(&host_get()->self, false, slot->name) != NULL;
+    const struct host *host = host_get();
+    struct elf_object object;
+    return global_scope(host, slot->name) ||
+           (caller && elf_at(caller, &object) && local_scope(host, slot->name, &object));
 }
 
 void *slot_bind(struct slot *slot, void *real)

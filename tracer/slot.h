@@ -60,8 +60,9 @@ static inline void *slot_real(struct slot *slot, const void *caller)
     return slot_resolve(slot, caller);
 }
 
-/* Does any object but this one export the slot's name? */
-_Bool slot_exists(const struct slot *slot);
+/* Would `caller` find the slot's name without us, in the global scope or (caller not NULL) its own?
+ * Keeps neither errno nor dlerror. */
+_Bool slot_exists(const struct slot *slot, const void *caller);
 
 /* A hook that calls `real`; `real` itself when all hooks of the slot are taken by others. */
 void *slot_bind(struct slot *slot, void *real);

@@ -9,7 +9,16 @@
 #include "traces/buffer.h"
 #include "traces/result.h"
 
-enum resultrow_type { ROW_TEXT, ROW_BYTE, ROW_BOOL, ROW_U32, ROW_U64, ROW_REAL, ROW_SIGNATURE, ROW_CANDIDATES };
+enum resultrow_type {
+    ROW_TEXT,
+    ROW_BYTE,
+    ROW_BOOL,
+    ROW_U32,
+    ROW_U64,
+    ROW_REAL,
+    ROW_SIGNATURE,
+    ROW_CANDIDATES
+};
 
 struct resultrow_field {
     uint32_t number; /* in the file; 0 ends a table */

@@ -105,7 +105,7 @@ static enum status read_file_header(struct scan *s, struct fault *fault)
 
 enum status scan_open(struct scan *s, const char *path, struct fault *fault)
 {
-    *s = (struct scan){ .source.fd = -1 };
+    *s = (struct scan){ .source.fd = -1, .last_shard = UINT32_MAX };
     enum status st = source_open(&s->source, path, fault);
     if (st != ST_OK)
         return st;
@@ -121,7 +121,7 @@ enum status scan_open(struct scan *s, const char *path, struct fault *fault)
 
 enum status scan_open_memory(struct scan *s, const void *bytes, size_t count, struct fault *fault)
 {
-    *s = (struct scan){ .source.fd = -1 };
+    *s = (struct scan){ .source.fd = -1, .last_shard = UINT32_MAX };
     source_open_memory(&s->source, bytes, count);
     enum status st = read_file_header(s, fault);
     if (st != ST_OK)
@@ -284,6 +284,10 @@ static bool enter_sequence(struct scan *s, const struct scan_frame *f)
 {
     struct scan_track *t = track_of(s, f->shard);
     uint64_t sequence = f->header.sequence;
+    if (f->shard != s->last_shard && t->next)
+        scan_damage(s, f->offset, 0, "frame %llu: the frames of its process are not together",
+                    (unsigned long long)sequence);
+    s->last_shard = f->shard;
     if (sequence < t->next) {
         bool late = fill_gap(t, sequence);
         scan_damage(s, f->offset, late ? 0 : f->count, "frame %llu: %s",

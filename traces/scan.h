@@ -17,8 +17,9 @@ struct scan {
     struct source source;
     struct file_header header;
     bool header_damaged;
-    bool headers_only; /* set by the caller: payloads are not read, so not checked either */
-    uint64_t offset;   /* of the next byte to look at */
+    bool headers_only;   /* set by the caller: payloads are not read, so not checked either */
+    uint64_t offset;     /* of the next byte to look at */
+    uint32_t last_shard; /* of the frame before; UINT32_MAX: none */
     uint64_t damage_since_frame; /* rows listed since the last good frame */
     struct buffer damage;        /* struct reader_damage */
     struct buffer shards;        /* struct reader_shard */

@@ -15,6 +15,7 @@ print({c["name"]: c["state"] for c in json.load(sys.stdin)["checks"]}[sys.argv[1
 ready() { env "$@" "$TILEWISE" doctor --format=json "$work"; }
 equal() { echo "'$1' '$2'"; [ "$1" = "$2" ]; }
 same_checks() {
+    local name
     "$TILEWISE" doctor --format=json "$work" | $python -c '
 import json, sys
 for c in json.load(sys.stdin)["checks"]: print(c["name"])' >"$work/json"

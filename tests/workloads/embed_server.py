@@ -65,8 +65,9 @@ def softmax(x):
 
 
 class Encoder:
-    def __init__(self, seed):
+    def __init__(self, seed, pad_to):
         rng = np.random.default_rng(seed)
+        self.pad_to = pad_to
 
         def weights(rows, columns):
             return (rng.standard_normal((rows, columns)) / np.sqrt(rows)).astype(np.float32)
@@ -90,7 +91,8 @@ class Encoder:
 
     def encode(self, sequences):
         """One padded batch: list of token arrays to a [batch, WIDTH] matrix."""
-        length = max(len(s) for s in sequences)
+        longest = max(len(s) for s in sequences)
+        length = min(LONGEST, -(-longest // self.pad_to) * self.pad_to)
         ids = np.zeros((len(sequences), length), np.int64)
         mask = np.full((len(sequences), 1, 1, length), np.float32(-1e9))
         for i, sequence in enumerate(sequences):
@@ -157,7 +159,7 @@ class Batcher(threading.Thread):
         super().__init__(name="batcher")
         self.model, self.head, self.largest, self.wait_s = model, head, largest, wait_s
         self.jobs = queue.Queue()
-        self.texts = self.batches = self.tokens = self.padding = 0
+        self.texts = self.batches = self.tokens = 0
 
     def collect(self):
         jobs = [self.jobs.get()]
@@ -174,11 +176,9 @@ class Batcher(threading.Thread):
         projected = self.head.project(embeddings)
         for job, single, double in zip(jobs, embeddings, projected):
             job.embedding, job.projected = single, double
-        used = sum(len(job.tokens) for job in jobs)
         self.texts += len(jobs)
         self.batches += 1
-        self.tokens += used
-        self.padding += len(jobs) * max(len(job.tokens) for job in jobs) - used
+        self.tokens += sum(len(job.tokens) for job in jobs)
 
     def run(self):
         ending = False
@@ -275,7 +275,6 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/stats":
             return self.answer(200, {"requests": Handler.requests, "texts": batcher.texts,
                                      "batches": batcher.batches, "tokens": batcher.tokens,
-                                     "padding_tokens": batcher.padding,
                                      "waiting": batcher.jobs.qsize()})
         return self.answer(404, {"error": "there are /embed, /search, /healthz, /stats"})
 
@@ -291,13 +290,15 @@ def main():
     parser.add_argument("--port-file", help="write the port here when ready")
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--batch", type=int, default=16, help="most texts in one batch")
+    parser.add_argument("--pad-to", type=int, default=16, help="round lengths up to a multiple")
     parser.add_argument("--wait-ms", type=float, default=4.0, help="wait for more texts")
     options = parser.parse_args()
 
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    batcher = Batcher(Encoder(options.seed), Head(options.seed), options.batch, options.wait_ms / 1e3)
+    encoder = Encoder(options.seed, options.pad_to)
+    batcher = Batcher(encoder, Head(options.seed), options.batch, options.wait_ms / 1e3)
     batcher.start()
     Handler.batcher = batcher
     server = Server(("127.0.0.1", options.port), Handler)

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/bins.h"
+#include "analysis/chart.h"
+#include "analysis/shape.h"
+#include "analysis/words.h"
+
+enum { STRIPS = 8 };
+
+static void bar(FILE *out, const struct bins_bin *b, double at, double width, double highest)
+{
+    double time = 110 * b->time / highest, calls = 110 * b->calls / highest;
+    char range[48];
+    bins_label(b, range, sizeof range);
+    fprintf(out,
+            "<g><title>%s: %s of the time, %s of the calls</title>"
+            "<rect class=\"time\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
+            "<rect class=\"calls\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
+            "<text class=\"bin\" transform=\"translate(%.1f 138) rotate(40)\">%s</text></g>\n",
+            range, words_share(b->time), words_share(b->calls), at, 126 - time, width * 0.46, time,
+            at + width * 0.48, 126 - calls, width * 0.38, calls, at + width * 0.2, range);
+}
+
+void chart_histogram(const struct analysis *a, const struct analysis_group *g,
+                     enum shape_dimension d, FILE *out)
+{
+    struct bins bins;
+    if (bins_fill(&bins, a, g, d) != ST_OK || bins.count == 0)
+        return;
+    double highest = 0, width = fmin(320.0 / (double)bins.count, 48);
+    for (size_t i = 0; i < bins.count; i++)
+        highest = fmax(highest, fmax(bins.bin[i].time, bins.bin[i].calls));
+    fprintf(out,
+            "<figure><svg class=\"histogram\" viewBox=\"0 0 360 190\" role=\"img\" aria-label=\""
+            "Histogram of %s: %zu values\">\n<line class=\"tick\" x1=\"30\" y1=\"126.5\" x2=\"355\""
+            " y2=\"126.5\"/><text class=\"bin\" x=\"0\" y=\"22\">%s</text>\n",
+            shape_dimension_name(d), bins.values, words_share(highest));
+    for (size_t i = 0; i < bins.count && highest > 0; i++)
+        bar(out, &bins.bin[i], 34 + width * (double)i, width, highest);
+    fprintf(out, "</svg><figcaption><b>%s</b>: %zu value%s, %s effective%s</figcaption></figure>\n",
+            shape_dimension_name(d), bins.values, bins.values == 1 ? "" : "s",
+            words_real(g->stability.effective[d], 1), g->stability.moving[d] ? ", moves" : "");
+}
+
+/* The shapes of a group and the strip (0..STRIPS - 1, STRIPS for all others) that shows each. */
+struct strips {
+    int *of_signature;       /* per signature of the summary; -1: not in the group */
+    uint32_t member[STRIPS]; /* a signature of each strip's shape */
+    size_t count, shapes;
+};
+
+/* Members come in order of time, so the first ones to bring a new shape are nearly the largest:
+ * shapes are ranked by the time of all their signatures. */
+static bool find_strips(const struct analysis *a, const struct analysis_group *g,
+                        struct strips *strips)
+{
+    const struct shape_rule raw = { .grain = SHAPE_RAW };
+    uint32_t *key = calloc(g->nmembers + 1, sizeof *key);
+    strips->of_signature = malloc((a->summary->nsignatures + 1) * sizeof(int));
+    size_t keys = key ? shape_number(a->summary, g->members, g->nmembers, &raw, key) : SIZE_MAX;
+    double *time_ns = keys == SIZE_MAX ? NULL : calloc(keys + 1, sizeof *time_ns);
+    if (!time_ns || !strips->of_signature) {
+        free(key);
+        free(time_ns);
+        return false;
+    }
+    memset(strips->of_signature, 0xff, (a->summary->nsignatures + 1) * sizeof(int));
+    for (size_t i = 0; i < g->nmembers; i++)
+        time_ns[key[i]] += (double)a->summary->signatures[g->members[i]].time_ns;
+    for (size_t i = 0; i < g->nmembers; i++)
+        strips->of_signature[g->members[i]] = STRIPS;
+    for (strips->count = 0; strips->count < STRIPS && strips->count < keys; strips->count++) {
+        size_t best = 0;
+        for (size_t k = 1; k < keys; k++)
+            best = time_ns[k] > time_ns[best] ? k : best;
+        time_ns[best] = -1;
+        for (size_t i = g->nmembers; i > 0; i--)
+            if (key[i - 1] == best) {
+                strips->of_signature[g->members[i - 1]] = (int)strips->count;
+                strips->member[strips->count] = g->members[i - 1];
+            }
+    }
+    strips->shapes = keys;
+    free(key);
+    free(time_ns);
+    return true;
+}
+
+/* One window: a cell per strip, as dark as its share of the group's time in that window. */
+static void column(FILE *out, const struct analysis *a, size_t w, const struct strips *strips,
+                   double width)
+{
+    double time_ns[STRIPS + 1] = { 0 }, total = 0;
+    const struct summary_window *window = &a->summary->windows[w];
+    for (size_t i = 0; i < window->ncells; i++) {
+        int strip = strips->of_signature[window->cells[i].signature];
+        if (strip >= 0) {
+            time_ns[strip] += (double)window->cells[i].time_ns;
+            total += (double)window->cells[i].time_ns;
+        }
+    }
+    for (size_t i = 0; i <= STRIPS; i++) {
+        if (!(time_ns[i] > 0))
+            continue;
+        size_t place = i < STRIPS ? i : strips->count;
+        fprintf(out,
+                "<rect x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"15\" "
+                "fill-opacity=\"%.2f\"/>",
+                190 + width * (double)w, 4 + 18 * place, width, 0.06 + 0.94 * time_ns[i] / total);
+    }
+}
+
+void chart_windows(const struct analysis *a, const struct analysis_group *g, FILE *out)
+{
+    struct strips strips = { 0 };
+    size_t windows = a->summary->nwindows;
+    if (windows > 0 && find_strips(a, g, &strips)) {
+        size_t lines = strips.count + (strips.shapes > strips.count);
+        fprintf(out,
+                "<figure><svg class=\"windows\" viewBox=\"0 0 760 %zu\" role=\"img\" aria-label=\""
+                "Shapes over time: %zu windows, one line per shape\">\n",
+                18 * lines + 8, windows);
+        for (size_t i = 0; i < strips.count; i++)
+            fprintf(out, "<text x=\"182\" y=\"%zu\" text-anchor=\"end\">%s</text>", 16 + 18 * i,
+                    words_shape(&a->summary->signatures[strips.member[i]].signature));
+        if (lines > strips.count)
+            fprintf(out, "<text x=\"182\" y=\"%zu\" text-anchor=\"end\">%zu others</text>",
+                    16 + 18 * strips.count, strips.shapes - strips.count);
+        for (size_t w = 0; w < windows; w++)
+            column(out, a, w, &strips, 565.0 / (double)windows);
+        fprintf(out,
+                "</svg><figcaption>Shapes over time: %zu windows of equal numbers of calls, left "
+                "to right; the darker, the larger the share of the operation's time in that "
+                "window.</figcaption></figure>\n",
+                windows);
+    }
+    free(strips.of_signature);
+}

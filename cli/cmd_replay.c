@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/replay_view.h"
+#include "kernels/builtin.h"
+
+static const char result_default[] = "replay.twr";
+enum { COMMAND_BYTES = 1024 };
+
+static const char *out, *mode = "perf", *regime = "cold", *kernel, *plugins;
+static double time_share = 0.95, budget_s = 60;
+static uint64_t threads, max_bytes, only, seed = 1;
+static bool uncap_baseline;
+
+static const struct option_row rows[] = {
+    { "output", 'o', OPTION_TEXT, "FILE",
+      "result file (default: replay.twr; none with list and check)", &out, NULL },
+    { "time-share", 0, OPTION_REAL, "SHARE", "replay the shapes that hold this share of the time",
+      &time_share, NULL },
+    { "budget", 0, OPTION_SECONDS, "TIME", "wall time to spend on measuring", &budget_s, NULL },
+    { "threads", 0, OPTION_COUNT, "N", "threads of baseline and candidates (default: all usable)",
+      &threads, NULL },
+    { "mode", 0, OPTION_CHOICE, "list|check|perf",
+      "show the plan, verify the candidates, or verify and time them", &mode, "list|check|perf" },
+    { "max-bytes", 0, OPTION_BYTES, "BYTES",
+      "memory for one case (default: 80 % of what is available)", &max_bytes, NULL },
+    { "regime", 0, OPTION_CHOICE, "cold|hot", "operands out of the caches, or in them", &regime,
+      "cold|hot" },
+    { "candidate", 0, OPTION_TEXT, "PATH", "plug-in with more candidates; may be repeated",
+      &plugins, NULL },
+    { "kernel", 0, OPTION_TEXT, "NAMES",
+      "only these candidates (comma list; also 'ref' and 'null', the instruments)", &kernel, NULL },
+    { "only", 0, OPTION_COUNT, "N", "only shape N of the plan (--mode list)", &only, NULL },
+    { "seed", 0, OPTION_COUNT, "N", "of the random data", &seed, NULL },
+    { "uncap-baseline", 0, OPTION_FLAG, NULL,
+      "measure without OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE", &uncap_baseline, NULL },
+    { 0 },
+};
+
+static const struct usage usage = {
+    .command = "replay",
+    .args = "TRACE...",
+    .doc = "Run the recorded shapes again, through the vendor library and through tile kernels."
+           "\vEvery candidate is verified before it is timed, in a process of its own. A ratio is "
+           "baseline time / candidate time: above 1 the candidate is faster. Exit status: 1 if a "
+           "candidate failed, crashed or hung. See docs/measuring.md.",
+    .options = rows,
+    .min_args = 1,
+    .max_args = -1,
+};
+
+static bool is_mode(const char *name)
+{
+    return strcmp(mode, name) == 0;
+}
+
+/* Every --candidate of the command line (the table keeps the last one), else what the environment
+ * or the configuration file says. */
+static size_t find_plugins(int argc, char **argv, const char **paths, size_t most)
+{
+    static const char option[] = "--candidate";
+    size_t count = 0, length = sizeof option - 1;
+    for (int i = 1; i < argc && count < most && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], option, length) != 0)
+            continue;
+        if (argv[i][length] == '=')
+            paths[count++] = argv[i] + length + 1;
+        else if (argv[i][length] == '\0' && i + 1 < argc)
+            paths[count++] = argv[++i];
+    }
+    return count;
+}
+
+static bool is_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+/* `ref` and `null` measure the replayer itself: no offers, unless asked for. */
+static bool is_wanted(const struct tilewise_candidate *c)
+{
+    if (kernel)
+        return is_listed(kernel, c->name);
+    return c != &ref_candidate && c != &null_candidate;
+}
+
+static void keep_wanted(struct candidates *all)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (is_wanted(all->row[i])) {
+            all->row[kept] = all->row[i];
+            all->origin[kept++] = all->origin[i];
+        }
+    all->count = kept;
+}
+
+static enum status load_candidates(struct candidates *all, const char *const *paths, size_t npaths,
+                                   struct fault *fault)
+{
+    size_t count;
+    const struct tilewise_candidate *const *table = builtin_candidates(&count);
+    enum status st = candidates_add(all, table, count, "built in", fault);
+    for (size_t i = 0; st == ST_OK && i < npaths; i++)
+        st = candidates_load(all, paths[i], fault);
+    if (st != ST_OK)
+        return st;
+    keep_wanted(all);
+    if (all->count == 0 && kernel)
+        return fault_set(fault, ST_INVALID, "no candidate is named '%s'; see: tilewise kernels",
+                         kernel);
+    return ST_OK;
+}
+
+static enum status make_plan(char *const *traces, int ntraces, struct plan **plan, uint64_t *shards,
+                             struct fault *fault)
+{
+    struct summary *summary;
+    struct plan_options options = {
+        .time_share = time_share,
+        .max_bytes = plan_memory_budget(max_bytes),
+        .supports = backend_cpu.supports,
+    };
+    enum status st =
+        summary_build(&summary, (const char *const *)traces, (size_t)ntraces, 0, fault);
+    if (st != ST_OK)
+        return st;
+    *shards = summary->nshards;
+    st = plan_build(plan, summary, &options, fault);
+    summary_free(summary);
+    return st;
+}
+
+/* Rows are written to FILE.partial, which becomes FILE when the run is complete: an older result
+ * survives a run that was interrupted. */
+static enum status open_result(const char *path, char *partial, struct result_writer **writer,
+                               struct fault *fault)
+{
+    if (path == NULL)
+        return ST_OK;
+    if (snprintf(partial, PATH_MAX, "%s.partial", path) >= PATH_MAX)
+        return fault_set(fault, ST_INVALID, "the name of the result file is too long");
+    unlink(partial);
+    return result_create(writer, partial, fault);
+}
+
+static enum status close_result(const char *path, const char *partial, struct result_writer *writer,
+                                struct fault *fault)
+{
+    if (path == NULL)
+        return ST_OK;
+    bool replaces = access(path, F_OK) == 0;
+    enum status st = result_close(writer);
+    if (st != ST_OK || rename(partial, path) < 0)
+        return fault_set(fault, ST_IO, "%s: writing the result failed: %m", path);
+    fprintf(stderr, "tilewise replay: %s %s; next: tilewise report TRACE... %s\n",
+            replaces ? "replaced" : "wrote", path, path);
+    return ST_OK;
+}
+
+static void join_command(int argc, char **argv, char *text, size_t bytes)
+{
+    size_t used = (size_t)snprintf(text, bytes, "tilewise");
+    for (int i = 0; i < argc && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, " %s", argv[i]);
+}
+
+static struct replay_options options_of(const struct plan *plan,
+                                        const struct candidates *candidates)
+{
+    return (struct replay_options){
+        .setup = {
+            .backend = &backend_cpu,
+            .open = { (uint32_t)(threads < UINT32_MAX ? threads : UINT32_MAX), uncap_baseline },
+            .reference = ref_compute,
+            .cold = strcmp(regime, "cold") == 0,
+            .check_only = is_mode("check"),
+            .max_bytes = plan_memory_budget(max_bytes),
+            .level = timing_level(only ? 1 : plan->nplanned),
+            .seed = seed,
+        },
+        .plan = plan,
+        .candidates = candidates,
+        .budget_s = budget_s,
+        .only = only ? (int64_t)only - 1 : REPLAY_ALL,
+        .on_start = replay_view_start,
+        .on_case = replay_view_case,
+        .on_progress = replay_view_progress,
+    };
+}
+
+static enum status run_plan(struct replay_view *view, const char *command, uint64_t shards,
+                            struct replay_outcome *outcome, struct fault *fault)
+{
+    char partial[PATH_MAX];
+    const char *path = out ? out : is_mode("perf") ? result_default : NULL;
+    struct replay_options options = options_of(view->plan, view->candidates);
+    options.command = command;
+    options.trace_shards = shards;
+    options.context = view;
+    enum status st = open_result(path, partial, &options.writer, fault);
+    if (st != ST_OK)
+        return st;
+    st = replay_run(&options, outcome, fault);
+    replay_view_end(view);
+    if (st == ST_OK)
+        return close_result(path, partial, options.writer, fault);
+    if (options.writer) {
+        result_close(options.writer);
+        unlink(partial);
+    }
+    return st;
+}
+
+static int replay_traces(struct replay_view *view, struct candidates *candidates,
+                         const char *command)
+{
+    struct fault fault = { .text = "" };
+    struct plan *plan = NULL;
+    struct replay_outcome outcome = { 0 };
+    uint64_t shards = 0;
+    enum status st = make_plan(view->traces, view->ntraces, &plan, &shards, &fault);
+    view->plan = plan;
+    view->candidates = candidates;
+    if (st == ST_OK && is_mode("list"))
+        replay_view_plan(plan);
+    else if (st == ST_OK)
+        st = run_plan(view, command, shards, &outcome, &fault);
+    plan_free(plan);
+    if (st != ST_OK)
+        return command_fault("replay", &fault);
+    return outcome.findings ? EXIT_FINDING : EXIT_FINE;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+    const char *paths[CANDIDATES_PLUGINS_MAX];
+    char command[COMMAND_BYTES];
+    struct candidates candidates = { 0 };
+    struct fault fault = { .text = "" };
+    int first;
+    join_command(argc, argv, command, sizeof command);
+    size_t npaths = find_plugins(argc, argv, paths, CANDIDATES_PLUGINS_MAX);
+    int code = options_parse(&usage, argc, argv, &first);
+    if (code >= 0)
+        return code;
+    if (npaths == 0 && plugins)
+        paths[npaths++] = plugins;
+    if (!(time_share >= 0 && time_share <= 1) || !(budget_s > 0)) {
+        fputs("tilewise replay: --time-share is 0 to 1, --budget above 0; see: tilewise help "
+              "replay\n",
+              stderr);
+        return EXIT_BAD_USAGE;
+    }
+    struct replay_view view = {
+        .traces = argv + first,
+        .ntraces = argc - first,
+        .live = isatty(STDERR_FILENO),
+        .check_only = is_mode("check"),
+    };
+    enum status st = load_candidates(&candidates, paths, npaths, &fault);
+    code =
+        st == ST_OK ? replay_traces(&view, &candidates, command) : command_fault("replay", &fault);
+    candidates_close(&candidates);
+    return code;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/report.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "traces/result.h"
+#include "traces/summary.h"
+
+static const char *format = "text", *output = "", *policy_path = "";
+
+static const struct option_row rows[] = {
+    { "format", 'f', OPTION_CHOICE, "FORMAT", "text, json, csv, md or html", &format,
+      "text|json|csv|md|html" },
+    { "output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of standard output", &output,
+      NULL },
+    { "policy", 'p', OPTION_TEXT, "FILE", "thresholds of the verdicts, in YAML", &policy_path,
+      NULL },
+    { 0 },
+};
+
+static const struct usage usage = {
+    .command = "report",
+    .args = "TRACE... [RESULT.twr...]",
+    .doc = "Say per operation whether a custom kernel is worth writing: the "
+           "heat x stability "
+           "matrix, verdicts with their reasons, and what replay measured.\v"
+           "Several traces are merged first. Files that `tilewise replay -o` "
+           "wrote are told apart "
+           "by their content. What every number means: docs/decision.md.",
+    .options = rows,
+    .min_args = 1,
+    .max_args = -1,
+};
+
+/* The inputs, told apart. */
+struct inputs {
+    const char **traces;
+    size_t ntraces;
+    struct result_set results;
+    struct summary *summary;
+};
+
+static void free_inputs(struct inputs *in)
+{
+    free(in->traces);
+    result_free(&in->results);
+    summary_free(in->summary);
+}
+
+static enum status read_inputs(struct inputs *in, char **paths, size_t count, struct fault *fault)
+{
+    in->traces = calloc(count, sizeof *in->traces);
+    if (!in->traces)
+        return fault_set(fault, ST_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        if (!result_is_result_file(paths[i])) {
+            in->traces[in->ntraces++] = paths[i];
+            continue;
+        }
+        enum status st = result_read(&in->results, paths[i], fault);
+        if (st != ST_OK)
+            return st;
+    }
+    if (in->ntraces == 0)
+        return fault_set(fault, ST_INVALID,
+                         "only results were given; add the .twt traces that were replayed");
+    return summary_build(&in->summary, in->traces, in->ntraces, 0, fault);
+}
+
+static enum status write_report(const struct analysis *a, FILE *out)
+{
+    if (strcmp(format, "json") == 0)
+        return report_json(a, out);
+    void (*const write)(const struct analysis *, FILE *) = strcmp(format, "csv") == 0  ? report_csv
+                                                           : strcmp(format, "md") == 0 ? report_md
+                                                           : strcmp(format, "html") == 0
+                                                               ? report_html
+                                                               : report_text;
+    write(a, out);
+    return ST_OK;
+}
+
+static enum status write_output(const struct analysis *a, struct fault *fault)
+{
+    struct output out;
+    enum status st = output_open(&out, output, fault);
+    return st == ST_OK ? output_close(&out, write_report(a, out.stream), fault) : st;
+}
+
+static enum status run(struct inputs *in, char **paths, size_t count, struct fault *fault)
+{
+    struct policy policy;
+    struct analysis *a = NULL;
+    enum status st = ST_OK;
+    policy_default(&policy);
+    if (policy_path[0])
+        st = policy_read(&policy, policy_path, fault);
+    if (st == ST_OK)
+        st = read_inputs(in, paths, count, fault);
+    if (st == ST_OK)
+        st = analysis_build(&a, in->summary, &in->results, &policy, fault);
+    if (st == ST_OK)
+        st = write_output(a, fault);
+    analysis_free(a);
+    return st;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    int first, code = options_parse(&usage, argc, argv, &first);
+    if (code >= 0)
+        return code;
+    struct inputs in = { 0 };
+    struct fault fault = { .status = ST_NOMEM };
+    enum status st = run(&in, argv + first, (size_t)(argc - first), &fault);
+    free_inputs(&in);
+    return st == ST_OK ? EXIT_FINE : command_fault("report", &fault);
+}
