@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracer/clock.h"
+#include "tracer/graph.h"
 #include "tracer/tap.h"
 #include "tracer/thread.h"
 
@@ -109,16 +110,24 @@ static uint32_t signature_id(struct drain *d, struct thread *t, uint32_t entry)
 static struct writer_event event_of(struct thread *t, uint32_t id, struct ring_event e)
 {
     uint64_t start = clock_since_start_ns(e.start_ticks);
-    uint64_t ns = clock_span_ns(e.duration_and_entry >> RING_ENTRY_BITS);
+    uint64_t ns = clock_span_ns(ring_duration_ticks(e));
     if (start < t->last_start_ns)
         start = t->last_start_ns; /* the clock was measured anew in between */
     t->last_start_ns = start;
     return (struct writer_event){ id, ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns, start };
 }
 
-static void give_events(struct drain *d, uint32_t number, const struct writer_event *events,
-                        size_t count)
+/* Calls of one thread on one stream. */
+struct run {
+    uint32_t thread, stream;
+    size_t count;
+    struct writer_event event[BATCH];
+};
+
+static void give_events(struct drain *d, struct run *run)
 {
+    size_t count = run->count;
+    run->count = 0;
     if (count == 0)
         return;
     if (is_closed(d)) {
@@ -127,7 +136,7 @@ static void give_events(struct drain *d, uint32_t number, const struct writer_ev
     }
     if (writer_pending_bytes(d->w) > PENDING_MAX)
         write_frame(d);
-    if (is_closed(d) || writer_events(d->w, number, 0, events, count) != ST_OK) {
+    if (is_closed(d) || writer_events(d->w, run->thread, run->stream, run->event, count) != ST_OK) {
         lose(d, is_closed(d) ? d->closed : LOSS_NO_MEMORY, count);
         return;
     }
@@ -137,20 +146,22 @@ static void give_events(struct drain *d, uint32_t number, const struct writer_ev
 
 static void drain_ring(struct drain *d, struct thread *t, uint32_t number, uint64_t waiting)
 {
-    struct writer_event batch[BATCH];
+    struct run run = { .thread = number };
     for (uint64_t done = 0; done < waiting;) {
         uint64_t n = waiting - done < BATCH ? waiting - done : BATCH;
-        size_t kept = 0;
         for (uint64_t i = 0; i < n; i++) {
             struct ring_event e = ring_peek(&t->ring, i);
-            uint32_t id = signature_id(d, t, e.duration_and_entry & 0xffff);
+            uint32_t id = signature_id(d, t, ring_entry(e));
+            if (ring_stream(e) != run.stream)
+                give_events(d, &run);
+            run.stream = ring_stream(e);
             if (id == NO_ID)
                 lose(d, LOSS_SIGNATURE_CAP, 1);
             else
-                batch[kept++] = event_of(t, id, e);
+                run.event[run.count++] = event_of(t, id, e);
         }
         ring_pop(&t->ring, n);
-        give_events(d, number, batch, kept);
+        give_events(d, &run);
         done += n;
     }
 }
@@ -232,6 +243,7 @@ static void drain_table(struct drain *d, struct thread *t)
 
 static void drain_counts(struct drain *d)
 {
+    graph_settle();
     for (uint32_t i = 0, n = thread_count(); i < n; i++) {
         struct thread *t = thread_at(i);
         uint64_t untimed = t ? atomic_load_explicit(&t->untimed, memory_order_acquire) : 0;
@@ -252,7 +264,7 @@ void drain_frame(struct drain *d)
 bool drain_is_dirty(const struct drain *d)
 {
     struct trace_counters c = drain_counters(d);
-    if (c.seen + c.failed != d->told)
+    if (c.seen + c.failed != d->told || graph_is_dirty())
         return true;
     for (uint32_t i = 0, n = thread_count(); i < n; i++) {
         struct thread *t = thread_at(i);

@@ -9,6 +9,7 @@
 
 #include "tracer/clock.h"
 #include "tracer/elf.h"
+#include "tracer/graph.h"
 #include "tracer/slot.h"
 #include "traces/signature.h"
 
@@ -154,4 +155,10 @@ static bool add_library(const struct elf_object *object, void *context)
 void facts_libraries(struct writer *w)
 {
     elf_each(add_library, w);
+}
+
+void facts_notes(struct writer *w)
+{
+    if (graph_unknown_launches())
+        writer_fact(w, "note", "CUDA graphs of unknown content were launched: not counted");
 }

@@ -11,12 +11,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { RING_EVENTS = 1 << 16, RING_ENTRY_BITS = 16 };
+enum {
+    RING_EVENTS = 1 << 16,
+    RING_ENTRY_BITS = 16,
+    RING_STREAM_BITS = 10,
+    RING_STREAMS = 1 << RING_STREAM_BITS,
+    RING_DURATION_BITS = 64 - RING_ENTRY_BITS - RING_STREAM_BITS, /* 90 s at 3 GHz */
+};
 
 struct ring_event {
     uint64_t start_ticks;
-    uint64_t duration_and_entry; /* ticks << 16 | entry of the thread's table */
+    uint64_t
+        duration_and_entry; /* duration in ticks, stream, entry of the thread's table: ring_pack */
 };
+
+static inline uint64_t ring_pack(uint64_t duration_ticks, uint32_t stream, uint32_t entry)
+{
+    const uint64_t most = (UINT64_C(1) << RING_DURATION_BITS) - 1;
+    uint64_t ticks = duration_ticks < most ? duration_ticks : most;
+    return (ticks << RING_STREAM_BITS | stream) << RING_ENTRY_BITS | entry;
+}
+
+static inline uint32_t ring_entry(struct ring_event e)
+{
+    return e.duration_and_entry & ((1 << RING_ENTRY_BITS) - 1);
+}
+
+static inline uint32_t ring_stream(struct ring_event e)
+{
+    return e.duration_and_entry >> RING_ENTRY_BITS & (RING_STREAMS - 1);
+}
+
+static inline uint64_t ring_duration_ticks(struct ring_event e)
+{
+    return e.duration_and_entry >> (RING_ENTRY_BITS + RING_STREAM_BITS);
+}
 
 struct ring {
     /* The producer's line: its position and what it last knew of the consumer's. */

@@ -28,26 +28,48 @@ static void add(_Atomic uint64_t *counter, uint64_t by)
     atomic_store_explicit(counter, now + by, memory_order_relaxed);
 }
 
-bool table_count(struct table *t, uint32_t entry, uint64_t ns)
+/* Counts of an entry, or NULL without memory. */
+static struct table_counts *counts_of(struct table *t, uint32_t entry)
 {
     struct table_chunk_counts *_Atomic *slot = &t->counts[entry / TABLE_CHUNK];
     struct table_chunk_counts *chunk = atomic_load_explicit(slot, memory_order_relaxed);
     if (__builtin_expect(!chunk, 0)) {
         chunk = pages_map(sizeof *chunk);
         if (!chunk)
-            return false;
+            return NULL;
         atomic_store_explicit(slot, chunk, memory_order_release);
     }
-    struct table_counts *c = &chunk->counts[entry % TABLE_CHUNK];
+    return &chunk->counts[entry % TABLE_CHUNK];
+}
+
+/* Last, and released: the writer takes the number of calls from the buckets. */
+static void add_to_bucket(struct table_counts *c, uint64_t ns, uint64_t calls)
+{
+    _Atomic uint64_t *bucket = &c->bucket[histogram_bucket(ns)];
+    atomic_store_explicit(bucket, atomic_load_explicit(bucket, memory_order_relaxed) + calls,
+                          memory_order_release);
+}
+
+bool table_count(struct table *t, uint32_t entry, uint64_t ns)
+{
+    struct table_counts *c = counts_of(t, entry);
+    if (!c)
+        return false;
     uint64_t least = atomic_load_explicit(&c->min_ns, memory_order_relaxed);
     if (ns < least || least == 0)
         atomic_store_explicit(&c->min_ns, ns ? ns : 1, memory_order_relaxed);
     if (ns > atomic_load_explicit(&c->max_ns, memory_order_relaxed))
         atomic_store_explicit(&c->max_ns, ns, memory_order_relaxed);
     add(&c->sum_ns, ns);
-    /* Last, and released: the writer takes the number of calls from the buckets. */
-    _Atomic uint64_t *bucket = &c->bucket[histogram_bucket(ns)];
-    atomic_store_explicit(bucket, atomic_load_explicit(bucket, memory_order_relaxed) + 1,
-                          memory_order_release);
+    add_to_bucket(c, ns, 1);
+    return true;
+}
+
+bool table_count_many(struct table *t, uint32_t entry, uint64_t calls)
+{
+    struct table_counts *c = counts_of(t, entry);
+    if (!c)
+        return false;
+    add_to_bucket(c, 0, calls);
     return true;
 }

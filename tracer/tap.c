@@ -9,6 +9,7 @@
 
 #include "tracer/config.h"
 #include "tracer/flush.h"
+#include "tracer/graph.h"
 #include "tracer/host.h"
 #include "tracer/slot.h"
 
@@ -41,9 +42,14 @@ uint64_t tap_dropped(enum loss_cause cause)
     return atomic_load_explicit(&dropped[cause], memory_order_relaxed);
 }
 
+void tap_drop_many(enum loss_cause cause, uint64_t calls)
+{
+    atomic_fetch_add_explicit(&dropped[cause], calls, memory_order_relaxed);
+}
+
 void tap_drop(enum loss_cause cause)
 {
-    atomic_fetch_add_explicit(&dropped[cause], 1, memory_order_relaxed);
+    tap_drop_many(cause, 1);
 }
 
 bool tap_is_inert(void)
@@ -102,6 +108,7 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 static void forget_parent(void)
 {
     atomic_store(&tap_epoch, TAP_OFF);
+    graph_forget();
     if (!tap_is_inert())
         atomic_store(&state, WANTED);
 }
@@ -204,8 +211,10 @@ bool tap_enter_slow(const void *caller)
     if (is_off(atomic_load_explicit(&state, memory_order_relaxed)))
         return false;
     if (self->phase != TAP_OUTSIDE) {
-        /* The library's own calls come from inside it; anything else is a signal handler. */
-        if (self->phase == TAP_BUSY || !slot_is_library(caller))
+        /* The library's own calls come from inside it, or return to us where it left by a jump;
+         * anything else is a signal handler. */
+        bool inner = slot_is_library(caller) || host_is_self(caller);
+        if (self->phase == TAP_BUSY || !inner)
             tap_drop(LOSS_REENTRANT);
         return false;
     }

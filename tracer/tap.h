@@ -40,6 +40,9 @@ extern bool tap_events; /* record events, not only counts */
 
 bool tap_enter_slow(const void *caller);
 void tap_drop(enum loss_cause cause);
+void tap_drop_many(enum loss_cause cause, uint64_t calls);
+/* Will this process never be recorded? */
+bool tap_is_inert(void);
 /* Between enter and leave: the library will refuse this call. */
 void tap_fail(const void *caller);
 
@@ -57,14 +60,14 @@ static inline bool tap_enter(const void *caller)
 }
 
 static inline void tap_record(struct thread *t, const struct tilewise_signature *key,
-                              uint64_t start_ticks, uint64_t duration_ticks)
+                              uint64_t start_ticks, uint64_t duration_ticks, uint32_t stream)
 {
     int32_t entry = table_find(&t->table, key);
     if (__builtin_expect(entry < 0, 0)) {
         thread_add(&t->dropped[entry == TABLE_FULL ? LOSS_SIGNATURE_CAP : LOSS_NO_MEMORY]);
         return;
     }
-    struct ring_event event = { start_ticks, duration_ticks << RING_ENTRY_BITS | (uint32_t)entry };
+    struct ring_event event = { start_ticks, ring_pack(duration_ticks, stream, (uint32_t)entry) };
     if (tap_events && ring_push(&t->ring, event))
         return;
     thread_add(table_count(&t->table, (uint32_t)entry, clock_span_ns(duration_ticks))
@@ -72,23 +75,49 @@ static inline void tap_record(struct thread *t, const struct tilewise_signature 
                    : &t->dropped[LOSS_NO_MEMORY]);
 }
 
+/* tap_leave in three steps, for a call that makes several records or none. Between hold and
+ * release, a signal handler finds the recorder busy. */
+static inline void tap_hold(void)
+{
+    tap_self.phase = TAP_BUSY;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void tap_add(const struct tilewise_signature *key, uint64_t start_ticks,
+                           uint64_t duration_ticks, uint32_t stream)
+{
+    struct tap_self *self = &tap_self;
+    if (__builtin_expect(self->thread != NULL, 1))
+        tap_record(self->thread, key, start_ticks, duration_ticks, stream);
+    else
+        tap_drop(self->loss);
+}
+
+static inline void tap_release(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    tap_self.phase = TAP_OUTSIDE;
+}
+
 /* The real call has returned and did its work. */
 static inline void tap_leave(const struct tilewise_signature *key, uint64_t start_ticks)
 {
     uint64_t end_ticks = clock_ticks();
-    struct tap_self *self = &tap_self;
-    self->phase = TAP_BUSY;
-    atomic_signal_fence(memory_order_seq_cst);
-    if (__builtin_expect(self->thread != NULL, 1))
-        tap_record(self->thread, key, start_ticks, end_ticks - start_ticks);
-    else
-        tap_drop(self->loss);
-    atomic_signal_fence(memory_order_seq_cst);
-    self->phase = TAP_OUTSIDE;
+    tap_hold();
+    tap_add(key, start_ticks, end_ticks - start_ticks, 0);
+    tap_release();
 }
 
-/* Will this process never be recorded? */
-bool tap_is_inert(void);
+/* Where tap_enter said no: mark the call all the same, so that the library's calls to itself are
+ * told from the host's. Ends with tap_release. False inside another call, and where this process
+ * is never recorded. */
+static inline bool tap_enter_unrecorded(void)
+{
+    if (tap_self.phase != TAP_OUTSIDE || tap_is_inert())
+        return false;
+    tap_self.phase = TAP_IN_CALL;
+    return true;
+}
 
 /* For the writer thread. */
 

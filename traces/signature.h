@@ -61,6 +61,13 @@ enum tilewise_batch {
 enum tilewise_signature_flag {
     /* Something that changes the work was not understood: count it, never replay it. */
     TILEWISE_NOT_REPLAYABLE = 1,
+    /* Made by a launch of a CUDA graph: counted exactly, never timed by itself. */
+    TILEWISE_IN_GRAPH = 2,
+    /* fp8 sums with less than full precision (cublasLt FAST_ACCUM). */
+    TILEWISE_FAST_ACCUM = 4,
+    /* Bits 8-15, only with NOT_REPLAYABLE: a hash of what no field holds, so that calls that differ
+     * in it have rows of their own. */
+    TILEWISE_OTHER_SHIFT = 8,
 };
 
 struct tilewise_signature {

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host programs with CUDA graphs: `host_graph SCENARIO`; prints what the fake GPU executed.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "tracer/cublas.h"
+#include "tracer/graph_calls.h"
+
+#define ROW(family, symbol) int symbol(family##_PARAMS);
+#include "tracer/graph.def"
+#undef ROW
+#define ROW(family, symbol, ...) cublasStatus_t symbol(family##_PARAMS);
+#include "tracer/cublas_state.def"
+#undef ROW
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle);
+cublasStatus_t cublasSgemm_v2(CUBLAS_GEMM_PARAMS(int, S));
+cublasStatus_t cublasDgemm_v2(CUBLAS_GEMM_PARAMS(int, D));
+cublasStatus_t cublasSgemmGroupedBatched(CUBLAS_GEMM_GROUPED_PARAMS(int, S));
+extern fake_rows fake_cublas_rows;
+
+static cublasHandle_t handle_on(struct fake_stream *stream)
+{
+    cublasHandle_t h;
+    cublasCreate_v2(&h);
+    cublasSetStream_v2(h, (cudaStream_t)(void *)stream);
+    return h;
+}
+
+static void sgemm(cublasHandle_t h, int times)
+{
+    for (int i = 0; i < times; i++)
+        cublasSgemm_v2(h, 0, 0, 8 + i % 2, 8, 8, NULL, NULL, 8, NULL, 8, NULL, NULL, 8);
+}
+
+static void dgemm(cublasHandle_t h, int times)
+{
+    for (int i = 0; i < times; i++)
+        cublasDgemm_v2(h, 0, 0, 8, 8, 8, NULL, NULL, 8, NULL, 8, NULL, NULL, 8);
+}
+
+static void *end(struct fake_stream *s)
+{
+    void *graph = NULL;
+    cudaStreamEndCapture(s, &graph);
+    return graph;
+}
+
+/* A graph of so many sgemm and dgemm. */
+static void *captured(struct fake_stream *s, int single, int two)
+{
+    cublasHandle_t h = handle_on(s);
+    cudaStreamBeginCapture(s, 0);
+    sgemm(h, single);
+    dgemm(h, two);
+    cublasDestroy_v2(h);
+    return end(s);
+}
+
+static void *instantiated(void *graph)
+{
+    void *exec = NULL;
+    cudaGraphInstantiate(&exec, graph, 0, 0, 0);
+    return exec;
+}
+
+static void launch(void *exec, struct fake_stream *s, int times)
+{
+    for (int i = 0; i < times; i++)
+        cudaGraphLaunch(exec, s);
+}
+
+static void one(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *graph = captured(s, 5, 2), *exec = instantiated(graph);
+    cudaGraphDestroy(graph); /* as PyTorch does */
+    launch(exec, s, 100);
+    cublasHandle_t h = handle_on(s);
+    sgemm(h, 3); /* and outside of a graph */
+    cudaGraphExecDestroy(exec);
+}
+
+static void never_launched(void)
+{
+    struct fake_stream *s = fake_stream();
+    instantiated(captured(s, 5, 2));
+    sgemm(handle_on(s), 1);
+}
+
+static void child(void)
+{
+    struct fake_stream *s = fake_stream(), *t = fake_stream();
+    void *inner = captured(s, 2, 1), *middle = captured(s, 1, 0), *outer = captured(s, 0, 1), *node;
+    cudaGraphAddChildGraphNode(&node, middle, NULL, 0, inner);
+    cudaGraphAddChildGraphNode(&node, outer, NULL, 0, middle);
+    cuGraphAddChildGraphNode(&node, outer, NULL, 0, inner);
+    launch(instantiated(outer), t, 7);
+    launch(instantiated(inner), t, 1);
+}
+
+/* A launch into a capture is a part of it, and no work yet. */
+static void launch_in_capture(void)
+{
+    struct fake_stream *s = fake_stream(), *t = fake_stream();
+    void *inner = instantiated(captured(s, 2, 1));
+    cudaStreamBeginCapture(t, 0);
+    launch(inner, t, 3);
+    sgemm(handle_on(t), 1);
+    launch(instantiated(end(t)), s, 10);
+}
+
+static void update(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *exec = instantiated(captured(s, 5, 0));
+    launch(exec, s, 3);
+    cudaGraphExecUpdate(exec, captured(s, 0, 2), NULL, NULL);
+    launch(exec, s, 4);
+}
+
+static void cloned(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *graph = captured(s, 3, 1), *copy;
+    cudaGraphClone(&copy, graph);
+    cudaGraphDestroy(graph);
+    launch(instantiated(copy), s, 6);
+}
+
+/* Addresses of destroyed graphs are used again at once by malloc. */
+static void reuse(void)
+{
+    struct fake_stream *s = fake_stream();
+    for (int i = 0; i < 50; i++) {
+        void *graph = captured(s, i % 5, i % 3), *exec = instantiated(graph);
+        cudaGraphDestroy(graph);
+        launch(exec, s, i % 7);
+        cudaGraphExecDestroy(exec);
+    }
+}
+
+static void into_existing(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *graph = captured(s, 2, 0), *same = NULL;
+    cudaStreamBeginCaptureToGraph(s, graph, NULL, NULL, 0, 0);
+    dgemm(handle_on(s), 4);
+    cudaStreamEndCapture(s, &same);
+    launch(instantiated(graph), s, 5);
+}
+
+/* A second stream takes part in the capture of the first; a third works on its own meanwhile. */
+static void joined(void)
+{
+    struct fake_stream *s = fake_stream(), *t = fake_stream(), *u = fake_stream();
+    cublasHandle_t hs = handle_on(s), ht = handle_on(t), hu = handle_on(u);
+    cudaStreamBeginCapture(s, 0);
+    sgemm(hs, 1);
+    fake_join(t, s);
+    dgemm(ht, 2);
+    sgemm(hu, 10);
+    launch(instantiated(end(s)), u, 20);
+}
+
+static void invalid(void)
+{
+    struct fake_stream *s = fake_stream();
+    cublasHandle_t h = handle_on(s);
+    cudaStreamBeginCapture(s, 0);
+    sgemm(h, 2);
+    fake_invalidate(s);
+    sgemm(h, 3);
+    end(s);
+    sgemm(h, 1); /* work again */
+    void *graph;
+    cudaStreamEndCapture(s, &graph); /* of a stream that is not captured */
+    launch(instantiated(captured(s, 1, 1)), s, 2);
+}
+
+static void driver(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *graph, *exec, *second;
+    cuStreamBeginCapture_v2(s, 0);
+    sgemm(handle_on(s), 3);
+    cuStreamEndCapture(s, &graph);
+    cuGraphInstantiateWithFlags(&exec, graph, 0, 0, 0);
+    for (int i = 0; i < 5; i++)
+        cuGraphLaunch(exec, s);
+    cuGraphInstantiateWithParams(&second, graph, 0, 0, 0);
+    cuGraphLaunch_ptsz(second, s);
+    cuGraphExecUpdate_v2(second, captured(s, 0, 1), NULL, NULL);
+    cuGraphLaunch(second, s);
+    cuGraphDestroy(graph);
+    cuGraphExecDestroy(exec);
+}
+
+static void nested(void)
+{
+    fake_nested = 1;
+    one();
+    child();
+    update();
+    joined();
+}
+
+static void grouped(void)
+{
+    struct fake_stream *s = fake_stream();
+    const cublasOperation_t n[1] = { 0 };
+    const int eight[1] = { 8 };
+    cublasHandle_t h = handle_on(s);
+    cudaStreamBeginCapture(s, 0);
+    cublasSgemmGroupedBatched(h, n, n, eight, eight, eight, NULL, NULL, eight, NULL, eight, NULL,
+                              NULL, eight, 1, eight);
+    launch(instantiated(end(s)), s, 9);
+}
+
+static void *work_alone(void *unused)
+{
+    struct fake_stream *s = fake_stream();
+    cublasHandle_t h = handle_on(s);
+    for (int i = 0; i < 300; i++) {
+        void *graph = captured(s, 2, 1), *exec = instantiated(graph);
+        launch(exec, s, 5);
+        sgemm(h, 2);
+        cudaGraphDestroy(graph);
+        cudaGraphExecDestroy(exec);
+    }
+    return unused;
+}
+
+static void threads(void)
+{
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, work_alone, NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+}
+
+/* Captured while recording is off: launches count when it is on. $TILEWISE_OUT/disable is the
+ * switch, looked at once a second. */
+static void paused(void)
+{
+    struct fake_stream *s = fake_stream();
+    char path[4096];
+    snprintf(path, sizeof path, "%s/disable", getenv("TILEWISE_OUT"));
+    sgemm(handle_on(s), 1);
+    FILE *f = fopen(path, "w");
+    if (f)
+        fclose(f);
+    sleep(3);
+    void *exec = instantiated(captured(s, 2, 1));
+    unlink(path);
+    sleep(3);
+    launch(exec, s, 10);
+}
+
+static void unknown(void)
+{
+    struct fake_stream *s = fake_stream();
+    sgemm(handle_on(s), 1);
+    launch(calloc(1, 1 << 20), s, 3); /* nobody saw it being made */
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } scenario[] = {
+        { "one", one },         { "never_launched", never_launched },
+        { "child", child },     { "launch_in_capture", launch_in_capture },
+        { "update", update },   { "clone", cloned },
+        { "reuse", reuse },     { "into_existing", into_existing },
+        { "joined", joined },   { "invalid", invalid },
+        { "driver", driver },   { "nested", nested },
+        { "grouped", grouped }, { "threads", threads },
+        { "paused", paused },   { "unknown", unknown },
+    };
+    for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++)
+        if (argc == 2 && strcmp(argv[1], scenario[i].name) == 0) {
+            scenario[i].run();
+            fake_print(fake_cublas_rows);
+            return 0;
+        }
+    return 64;
+}

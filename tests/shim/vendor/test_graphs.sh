@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# CUDA graphs: the calls of a trace are those that the fake GPU executed, captured times launched.
+. "$TILEWISE_SOURCE/tests/tap.sh"
+. "$TILEWISE_SOURCE/tests/shim/vendor/vendor.sh"
+
+exact() { # SCENARIO
+    recorded "$1" "$VENDOR_BIN/host_graph" "$1" && same_calls "$1" &&
+        equal "$(counter seen "$1") $(counter dropped "$1") $(counter complete "$1")" \
+            "$(counter recorded "$1") 0 1"
+}
+graph_calls() { dump graphs "$1" | tr '\n' ' '; }
+
+check "capture, instantiate, destroy the graph, launch" exact one
+check "calls of graphs and calls outside have rows of their own" \
+    equal "$(graph_calls one)" "cublasDgemm_v2 200 cublasSgemm_v2 500 "
+check "a graph that is never launched is no work" exact never_launched
+check "child graphs, nested" exact child
+check "a launch into a capture is part of it" exact launch_in_capture
+check "an updated executable launches the new graph" exact update
+check "a clone has what its original had" exact clone
+check "handles used again after destroy" exact reuse
+check "capture into an existing graph" exact into_existing
+check "streams that join a capture, and one that does not" exact joined
+check "an invalidated capture is no work, and the next one is" exact invalid
+check "the driver's functions, per-thread streams too" exact driver
+check "a runtime that calls the driver by name counts once" exact nested
+check "a grouped call under capture" exact grouped
+check "four threads capture and launch at once" exact threads
+
+captured_while_off() {
+    recorded paused "$VENDOR_BIN/host_graph" paused &&
+        equal "$(graph_calls paused)" "cublasDgemm_v2 10 cublasSgemm_v2 20 "
+}
+check "captured while recording is off, launched while it is on" captured_while_off
+
+unknown_is_said() {
+    recorded unknown "$VENDOR_BIN/host_graph" unknown && dump facts unknown | grep "note.*graph"
+}
+check "launches of graphs of unknown content are said" unknown_is_said
+finish

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Every row of the vendor tables: hooked, and recorded with the signature that the host meant.
+. "$TILEWISE_SOURCE/tests/tap.sh"
+. "$TILEWISE_SOURCE/tests/shim/vendor/vendor.sh"
+
+rows() { # FILE...: symbols of the rows of tables
+    for table; do
+        printf '#define ROW(family, symbol, ...) @symbol\n#include "tracer/%s"\n' "$table" |
+            cc -E -P -x c -I "$TILEWISE_SOURCE" - | tr ' ' '\n' | sed -n 's/^@//p'
+    done | LC_ALL=C sort
+}
+exports() { nm -D --defined-only "$1" | sed -n 's/.* T \(cu[a-zA-Z0-9_]*\)$/\1/p' | LC_ALL=C sort; }
+all_exported() { diff <(rows cublas.def cublas_state.def graph.def) <(exports "$SHIM"); }
+no_first_interface() { ! exports "$SHIM" | grep -E '^cublas[SDCZ]gem[mv]$'; }
+each_row_said() { diff <(rows cublas.def) <(cut -d' ' -f1 "$work/cublas.said" | LC_ALL=C sort -u); }
+
+check "the shim exports the rows of the tables and no other vendor name" all_exported
+check "the functions of the first cuBLAS interface are left alone" no_first_interface
+
+check "cuBLAS: every row is forwarded, refused and accepted" recorded cublas "$VENDOR_BIN/host_rows"
+check "cuBLAS: every row has a case" each_row_said
+check "cuBLAS: every row is recorded with its signature" same_rows cublas
+check "cuBLAS: refused calls are counted apart" \
+    equal "$(counter failed cublas)" "$(rows cublas.def | wc -l)"
+check "cuBLAS: seen is recorded, nothing dropped" \
+    equal "$(counter seen cublas) $(counter dropped cublas)" "$(counter recorded cublas) 0"
+check "without the shim the program runs as well" "$VENDOR_BIN/host_rows"
+finish

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuBLAS as the table cublas.def names it: types by element, argument lists by family, and a call
+ * in the words that all families share. Nothing here touches memory that a call points to, except
+ * the shape arrays of grouped calls, which live on the host by definition.
+ */
+#ifndef TILEWISE_TRACER_CUBLAS_H
+#define TILEWISE_TRACER_CUBLAS_H
+
+#include "tracer/cuda_dtype.h"
+#include "traces/signature.h"
+
+/*   element  scalars          operands         result           dtypes: in, out, compute, scale */
+#define CUBLAS_ELEMENT_LIST(X)                                                                     \
+    X(S, float, float, float, F32, F32, F32, F32)                                                  \
+    X(D, double, double, double, F64, F64, F64, F64)                                               \
+    X(C, cuComplex, cuComplex, cuComplex, C64, C64, F32, C64)                                      \
+    X(Z, cuDoubleComplex, cuDoubleComplex, cuDoubleComplex, C128, C128, F64, C128)                 \
+    X(H, cuda_half, cuda_half, cuda_half, F16, F16, F16, F16)                                      \
+    X(HSH, float, cuda_half, cuda_half, F16, F16, F32, F32)                                        \
+    X(HSS, float, cuda_half, float, F16, F32, F32, F32)                                            \
+    X(TST, float, cuda_bfloat16, cuda_bfloat16, BF16, BF16, F32, F32)                              \
+    X(TSS, float, cuda_bfloat16, float, BF16, F32, F32, F32)
+
+#define X(element, scalar, in, out, dtype_in, dtype_out, compute, scale)                           \
+    typedef scalar cublas_scalar_##element;                                                        \
+    typedef in cublas_in_##element;                                                                \
+    typedef out cublas_out_##element;
+CUBLAS_ELEMENT_LIST(X)
+#undef X
+
+struct cublas_element {
+    uint8_t in, out, compute, scale; /* enum tilewise_dtype */
+};
+#define X(element, scalar, cin, cout, dtype_in, dtype_out, dcompute, dscale)                       \
+    static const struct cublas_element cublas_element_##element                                    \
+        __attribute__((unused)) = { TILEWISE_##dtype_in, TILEWISE_##dtype_out,                     \
+                                    TILEWISE_##dcompute, TILEWISE_##dscale };
+CUBLAS_ELEMENT_LIST(X)
+#undef X
+
+/* One call, or the part of a grouped call that all groups share. */
+struct cublas_call {
+    const void *handle, *a, *b, *c; /* a, b, c: NULL for arrays of pointers */
+    uint32_t entry;                 /* enum slot_id */
+    uint8_t op, batch_kind, trans_a, trans_b;
+    int type_a, type_b, type_c;    /* cudaDataType where the call names types, */
+    int compute_type;              /* with a cublasComputeType_t or 0; */
+    struct cublas_element element; /* otherwise these */
+    int64_t m, n, k, batch, lda, ldb, ldc, stride_a, stride_b, stride_c;
+};
+
+/* The shapes of a grouped call; 64: the arrays hold int64_t, else int. */
+struct cublas_groups {
+    const cublasOperation_t *trans_a, *trans_b;
+    const void *m, *n, *k, *lda, *ldb, *ldc, *batch;
+    int64_t count;
+    bool wide;
+};
+
+/* The families: parameters, arguments, and the call. I is the integer, E the element. */
+#define CUBLAS_OPERANDS(pa, pb, pc) .a = (pa), .b = (pb), .c = (pc)
+#define CUBLAS_SHAPE(pm, pn, pk)    .m = (pm), .n = (pn), .k = (pk)
+#define CUBLAS_LEADING(pa, pb, pc)  .lda = (pa), .ldb = (pb), .ldc = (pc)
+#define CUBLAS_STRIDES(pa, pb, pc)  .stride_a = (pa), .stride_b = (pb), .stride_c = (pc)
+#define CUBLAS_TYPES(pa, pb, pc)    .type_a = (int)(pa), .type_b = (int)(pb), .type_c = (int)(pc)
+#define CUBLAS_TRANSPOSED(ta, tb)   .trans_a = (uint8_t)(ta), .trans_b = (uint8_t)(tb)
+#define CUBLAS_BATCH(kind, batchof) .batch_kind = TILEWISE_BATCH_##kind, .batch = (batchof)
+#define CUBLAS_IS(o)                .handle = handle, .op = TILEWISE_OP_##o
+#define CUBLAS_ELEMENT(E)           .element = cublas_element_##E, .type_a = -1
+
+#define CUBLAS_GEMM_PARAMS(I, E)                                                                   \
+    cublasHandle_t handle, cublasOperation_t trans_a, cublasOperation_t trans_b, I m, I n, I k,    \
+        const cublas_scalar_##E *alpha, const cublas_in_##E *a, I lda, const cublas_in_##E *b,     \
+        I ldb, const cublas_scalar_##E *beta, cublas_out_##E *c, I ldc
+#define CUBLAS_GEMM_ARGS handle, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define CUBLAS_GEMM_CALL(E)                                                                        \
+    CUBLAS_IS(GEMM), CUBLAS_ELEMENT(E), CUBLAS_TRANSPOSED(trans_a, trans_b),                       \
+        CUBLAS_BATCH(NONE, 1), CUBLAS_SHAPE(m, n, k), CUBLAS_OPERANDS(a, b, c),                    \
+        CUBLAS_LEADING(lda, ldb, ldc)
+
+#define CUBLAS_GEMM_STRIDED_PARAMS(I, E)                                                           \
+    cublasHandle_t handle, cublasOperation_t trans_a, cublasOperation_t trans_b, I m, I n, I k,    \
+        const cublas_scalar_##E *alpha, const cublas_in_##E *a, I lda, long long stride_a,         \
+        const cublas_in_##E *b, I ldb, long long stride_b, const cublas_scalar_##E *beta,          \
+        cublas_out_##E *c, I ldc, long long stride_c, I batch
+#define CUBLAS_GEMM_STRIDED_ARGS                                                                   \
+    handle, trans_a, trans_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc,    \
+        stride_c, batch
+#define CUBLAS_GEMM_STRIDED_CALL(E)                                                                \
+    CUBLAS_IS(GEMM), CUBLAS_ELEMENT(E), CUBLAS_TRANSPOSED(trans_a, trans_b),                       \
+        CUBLAS_BATCH(STRIDED, batch), CUBLAS_SHAPE(m, n, k), CUBLAS_OPERANDS(a, b, c),             \
+        CUBLAS_LEADING(lda, ldb, ldc), CUBLAS_STRIDES(stride_a, stride_b, stride_c)
+
+#define CUBLAS_GEMM_BATCHED_PARAMS(I, E)                                                           \
+    cublasHandle_t handle, cublasOperation_t trans_a, cublasOperation_t trans_b, I m, I n, I k,    \
+        const cublas_scalar_##E *alpha, const cublas_in_##E *const a[], I lda,                     \
+        const cublas_in_##E *const b[], I ldb, const cublas_scalar_##E *beta,                      \
+        cublas_out_##E *const c[], I ldc, I batch
+#define CUBLAS_GEMM_BATCHED_ARGS                                                                   \
+    handle, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch
+#define CUBLAS_GEMM_BATCHED_CALL(E)                                                                \
+    CUBLAS_IS(GEMM), CUBLAS_ELEMENT(E), CUBLAS_TRANSPOSED(trans_a, trans_b),                       \
+        CUBLAS_BATCH(POINTERS, batch), CUBLAS_SHAPE(m, n, k), CUBLAS_LEADING(lda, ldb, ldc)
+
+#define CUBLAS_GEMM_GROUPED_PARAMS(I, E)                                                           \
+    cublasHandle_t handle, const cublasOperation_t trans_a[], const cublasOperation_t trans_b[],   \
+        const I m[], const I n[], const I k[], const cublas_scalar_##E alpha[],                    \
+        const cublas_in_##E *const a[], const I lda[], const cublas_in_##E *const b[],             \
+        const I ldb[], const cublas_scalar_##E beta[], cublas_out_##E *const c[], const I ldc[],   \
+        I group_count, const I group_size[]
+#define CUBLAS_GEMM_GROUPED_ARGS                                                                   \
+    handle, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, group_count, group_size
+#define CUBLAS_GEMM_GROUPED_CALL(E) CUBLAS_IS(GEMM), CUBLAS_ELEMENT(E), CUBLAS_BATCH(GROUPED, 0)
+
+#define CUBLAS_GEMM_TYPES_PARAMS(I, E)                                                             \
+    cublasHandle_t handle, cublasOperation_t trans_a, cublasOperation_t trans_b, I m, I n, I k,    \
+        const cublas_scalar_##E *alpha, const void *a, cudaDataType type_a, I lda, const void *b,  \
+        cudaDataType type_b, I ldb, const cublas_scalar_##E *beta, void *c, cudaDataType type_c,   \
+        I ldc
+#define CUBLAS_GEMM_TYPES_ARGS                                                                     \
+    handle, trans_a, trans_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc
+#define CUBLAS_GEMM_TYPES_CALL(E)                                                                  \
+    CUBLAS_IS(GEMM), CUBLAS_TRANSPOSED(trans_a, trans_b), CUBLAS_BATCH(NONE, 1),                   \
+        CUBLAS_SHAPE(m, n, k), CUBLAS_OPERANDS(a, b, c), CUBLAS_LEADING(lda, ldb, ldc),            \
+        CUBLAS_TYPES(type_a, type_b, type_c), .element = cublas_element_##E
+
+#define CUBLAS_GEMM_EX_PARAMS(I, E)                                                                \
+    cublasHandle_t handle, cublasOperation_t trans_a, cublasOperation_t trans_b, I m, I n, I k,    \
+        const void *alpha, const void *a, cudaDataType type_a, I lda, const void *b,               \
+        cudaDataType type_b, I ldb, const void *beta, void *c, cudaDataType type_c, I ldc,         \
+        cublasComputeType_t compute, cublasGemmAlgo_t algo
+#define CUBLAS_GEMM_EX_ARGS CUBLAS_GEMM_TYPES_ARGS, compute, algo
+#define CUBLAS_GEMM_EX_CALL(E)                                                                     \
+    CUBLAS_IS(GEMM), CUBLAS_TRANSPOSED(trans_a, trans_b), CUBLAS_BATCH(NONE, 1),                   \
+        CUBLAS_SHAPE(m, n, k), CUBLAS_OPERANDS(a, b, c), CUBLAS_LEADING(lda, ldb, ldc),            \
+        CUBLAS_TYPES(type_a, type_b, type_c), .compute_type = (int)compute
+
+#define CUBLAS_GEMM_STRIDED_EX_PARAMS(I, E)                                                        \
+    cublasHandle_t handle, cublasOperation_t trans_a, cublasOperation_t trans_b, I m, I n, I k,    \
+        const void *alpha, const void *a, cudaDataType type_a, I lda, long long stride_a,          \
+        const void *b, cudaDataType type_b, I ldb, long long stride_b, const void *beta, void *c,  \
+        cudaDataType type_c, I ldc, long long stride_c, I batch, cublasComputeType_t compute,      \
+        cublasGemmAlgo_t algo
+#define CUBLAS_GEMM_STRIDED_EX_ARGS                                                                \
+    handle, trans_a, trans_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b,  \
+        beta, c, type_c, ldc, stride_c, batch, compute, algo
+#define CUBLAS_GEMM_STRIDED_EX_CALL(E)                                                             \
+    CUBLAS_IS(GEMM), CUBLAS_TRANSPOSED(trans_a, trans_b), CUBLAS_BATCH(STRIDED, batch),            \
+        CUBLAS_SHAPE(m, n, k), CUBLAS_OPERANDS(a, b, c), CUBLAS_LEADING(lda, ldb, ldc),            \
+        CUBLAS_STRIDES(stride_a, stride_b, stride_c), CUBLAS_TYPES(type_a, type_b, type_c),        \
+        .compute_type = (int)compute
+
+#define CUBLAS_GEMM_BATCHED_EX_PARAMS(I, E)                                                        \
+    cublasHandle_t handle, cublasOperation_t trans_a, cublasOperation_t trans_b, I m, I n, I k,    \
+        const void *alpha, const void *const a[], cudaDataType type_a, I lda,                      \
+        const void *const b[], cudaDataType type_b, I ldb, const void *beta, void *const c[],      \
+        cudaDataType type_c, I ldc, I batch, cublasComputeType_t compute, cublasGemmAlgo_t algo
+#define CUBLAS_GEMM_BATCHED_EX_ARGS CUBLAS_GEMM_TYPES_ARGS, batch, compute, algo
+#define CUBLAS_GEMM_BATCHED_EX_CALL(E)                                                             \
+    CUBLAS_IS(GEMM), CUBLAS_TRANSPOSED(trans_a, trans_b), CUBLAS_BATCH(POINTERS, batch),           \
+        CUBLAS_SHAPE(m, n, k), CUBLAS_LEADING(lda, ldb, ldc),                                      \
+        CUBLAS_TYPES(type_a, type_b, type_c), .compute_type = (int)compute
+
+#define CUBLAS_GEMM_GROUPED_EX_PARAMS(I, E)                                                        \
+    cublasHandle_t handle, const cublasOperation_t trans_a[], const cublasOperation_t trans_b[],   \
+        const I m[], const I n[], const I k[], const void *alpha, const void *const a[],           \
+        cudaDataType_t type_a, const I lda[], const void *const b[], cudaDataType_t type_b,        \
+        const I ldb[], const void *beta, void *const c[], cudaDataType_t type_c, const I ldc[],    \
+        I group_count, const I group_size[], cublasComputeType_t compute
+#define CUBLAS_GEMM_GROUPED_EX_ARGS CUBLAS_GEMM_TYPES_ARGS, group_count, group_size, compute
+#define CUBLAS_GEMM_GROUPED_EX_CALL(E)                                                             \
+    CUBLAS_IS(GEMM), CUBLAS_BATCH(GROUPED, 0), CUBLAS_TYPES(type_a, type_b, type_c),               \
+        .compute_type = (int)compute
+
+#define CUBLAS_GEMV_PARAMS(I, E)                                                                   \
+    cublasHandle_t handle, cublasOperation_t trans, I m, I n, const cublas_scalar_##E *alpha,      \
+        const cublas_in_##E *a, I lda, const cublas_in_##E *x, I incx,                             \
+        const cublas_scalar_##E *beta, cublas_out_##E *y, I incy
+#define CUBLAS_GEMV_ARGS handle, trans, m, n, alpha, a, lda, x, incx, beta, y, incy
+#define CUBLAS_GEMV_CALL(E)                                                                        \
+    CUBLAS_IS(GEMV), CUBLAS_ELEMENT(E), CUBLAS_TRANSPOSED(trans, TILEWISE_N),                      \
+        CUBLAS_BATCH(NONE, 1), CUBLAS_SHAPE(m, n, 1), CUBLAS_OPERANDS(a, x, y),                    \
+        CUBLAS_LEADING(lda, incx, incy)
+
+#define CUBLAS_GEMV_BATCHED_PARAMS(I, E)                                                           \
+    cublasHandle_t handle, cublasOperation_t trans, I m, I n, const cublas_scalar_##E *alpha,      \
+        const cublas_in_##E *const a[], I lda, const cublas_in_##E *const x[], I incx,             \
+        const cublas_scalar_##E *beta, cublas_out_##E *const y[], I incy, I batch
+#define CUBLAS_GEMV_BATCHED_ARGS CUBLAS_GEMV_ARGS, batch
+#define CUBLAS_GEMV_BATCHED_CALL(E)                                                                \
+    CUBLAS_IS(GEMV), CUBLAS_ELEMENT(E), CUBLAS_TRANSPOSED(trans, TILEWISE_N),                      \
+        CUBLAS_BATCH(POINTERS, batch), CUBLAS_SHAPE(m, n, 1), CUBLAS_LEADING(lda, incx, incy)
+
+#define CUBLAS_GEMV_STRIDED_PARAMS(I, E)                                                           \
+    cublasHandle_t handle, cublasOperation_t trans, I m, I n, const cublas_scalar_##E *alpha,      \
+        const cublas_in_##E *a, I lda, long long stride_a, const cublas_in_##E *x, I incx,         \
+        long long stride_x, const cublas_scalar_##E *beta, cublas_out_##E *y, I incy,              \
+        long long stride_y, I batch
+#define CUBLAS_GEMV_STRIDED_ARGS                                                                   \
+    handle, trans, m, n, alpha, a, lda, stride_a, x, incx, stride_x, beta, y, incy, stride_y, batch
+#define CUBLAS_GEMV_STRIDED_CALL(E)                                                                \
+    CUBLAS_IS(GEMV), CUBLAS_ELEMENT(E), CUBLAS_TRANSPOSED(trans, TILEWISE_N),                      \
+        CUBLAS_BATCH(STRIDED, batch), CUBLAS_SHAPE(m, n, 1), CUBLAS_OPERANDS(a, x, y),             \
+        CUBLAS_LEADING(lda, incx, incy), CUBLAS_STRIDES(stride_a, stride_x, stride_y)
+
+#define CUBLAS_SET_STREAM_PARAMS       cublasHandle_t handle, cudaStream_t stream
+#define CUBLAS_SET_STREAM_ARGS         handle, stream
+#define CUBLAS_SET_POINTER_MODE_PARAMS cublasHandle_t handle, cublasPointerMode_t mode
+#define CUBLAS_SET_POINTER_MODE_ARGS   handle, mode
+#define CUBLAS_SET_MATH_MODE_PARAMS    cublasHandle_t handle, cublasMath_t mode
+#define CUBLAS_SET_MATH_MODE_ARGS      handle, mode
+#define CUBLAS_DESTROY_PARAMS          cublasHandle_t handle
+#define CUBLAS_DESTROY_ARGS            handle
+
+#endif

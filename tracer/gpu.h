@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The recorder's side of a hook of a GPU library: as tap_enter and tap_leave, for calls that run on
+ * a stream and may be captured into a CUDA graph.
+ */
+#ifndef TILEWISE_TRACER_GPU_H
+#define TILEWISE_TRACER_GPU_H
+
+#include "tracer/clock.h"
+#include "tracer/graph.h"
+#include "tracer/tap.h"
+
+enum gpu_mode {
+    GPU_OFF, /* make the real call and nothing else */
+    GPU_RECORD,
+    GPU_CAPTURE_ONLY, /* recording is off, but a graph launched later may hold this call */
+};
+
+struct gpu_call {
+    const void *caller;
+    uint64_t start_ticks, end_ticks;
+    enum gpu_mode mode;
+};
+
+static inline struct gpu_call gpu_enter(const void *caller)
+{
+    struct gpu_call call = { .caller = caller };
+    if (__builtin_expect(tap_enter(caller), 1))
+        call.mode = GPU_RECORD;
+    else if (graph_is_capturing() && tap_enter_unrecorded())
+        call.mode = GPU_CAPTURE_ONLY;
+    if (call.mode)
+        call.start_ticks = clock_ticks();
+    return call;
+}
+
+/* The library refused. */
+static inline void gpu_fail(const struct gpu_call *call)
+{
+    if (call->mode == GPU_RECORD)
+        tap_fail(call->caller);
+    else
+        tap_release();
+}
+
+/* One record of a call that succeeded; a call may make several, then releases once. Each takes its
+ * part of the time: `part` of `parts`. */
+struct gpu_place {
+    uint64_t capture; /* from graph_capture_of, asked for before tap_hold */
+    uint32_t stream;  /* number */
+};
+
+static inline void gpu_add(const struct gpu_call *call, struct gpu_place place,
+                           const struct tilewise_signature *key, uint64_t part, uint64_t parts)
+{
+    uint64_t ticks = (call->end_ticks - call->start_ticks) / parts;
+    if (__builtin_expect(place.capture != 0, 0))
+        graph_add_call(place.capture, key);
+    else if (call->mode == GPU_RECORD)
+        tap_add(key, call->start_ticks + part * ticks, ticks, place.stream);
+}
+
+/* The only record of a call on `stream`. */
+static inline void gpu_leave(const struct gpu_call *call, void *stream, uint32_t number,
+                             const struct tilewise_signature *key)
+{
+    struct gpu_place place = { graph_is_capturing() ? graph_capture_of(stream) : 0, number };
+    tap_hold();
+    gpu_add(call, place, key, 0, 1);
+    tap_release();
+}
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/graph.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tracer/bag.h"
+#include "tracer/elf.h"
+#include "tracer/pages.h"
+#include "tracer/tap.h"
+
+/* cudaStreamGetCaptureInfo and cuStreamGetCaptureInfo: later versions have more results, each of
+ * which may be NULL; earlier ones do not look at them. */
+typedef int capture_info(void *stream, int *status, unsigned long long *id, void *graph,
+                         void *dependencies, void *edges, void *count);
+
+enum kind { FREE, CAPTURE, GRAPH, EXEC };
+
+struct record {
+    uint64_t name; /* number of the capture, address of the graph */
+    uint8_t kind;
+    bool into_existing;
+    struct bag bag;
+    uint64_t launches; /* not yet turned into counts */
+};
+
+enum { FIRST_RECORDS = 1024 };
+
+_Atomic uint32_t graph_captures;
+
+static capture_info *_Atomic query;
+static _Atomic bool locked, dirty;
+static _Atomic uint64_t unknown_launches;
+
+/* Below: under the lock. Open addressing by name and kind; `size` is a power of two. */
+static struct record *records;
+static size_t size, filled;
+static struct thread *counts; /* a thread record of our own: its table, its counters */
+
+static void lock(void)
+{
+    while (atomic_exchange_explicit(&locked, true, memory_order_acquire))
+        sched_yield();
+}
+
+static void unlock(void)
+{
+    atomic_store_explicit(&locked, false, memory_order_release);
+}
+
+static size_t place_of(uint64_t name, enum kind kind)
+{
+    return (size_t)((name ^ kind) * 0x9e3779b97f4a7c15u >> 20) & (size - 1);
+}
+
+static struct record *find(uint64_t name, enum kind kind)
+{
+    if (size == 0)
+        return NULL;
+    for (size_t i = place_of(name, kind); records[i].kind != FREE; i = (i + 1) & (size - 1))
+        if (records[i].name == name && records[i].kind == kind)
+            return &records[i];
+    return NULL;
+}
+
+static struct record *place(const struct record *record)
+{
+    size_t i = place_of(record->name, record->kind);
+    while (records[i].kind != FREE)
+        i = (i + 1) & (size - 1);
+    records[i] = *record;
+    filled++;
+    return &records[i];
+}
+
+static bool grow(void)
+{
+    struct record *old = records;
+    size_t old_size = size, wanted = size ? size * 2 : FIRST_RECORDS;
+    struct record *larger = pages_map(wanted * sizeof *larger);
+    if (!larger)
+        return false;
+    records = larger;
+    size = wanted;
+    filled = 0;
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i].kind != FREE)
+            place(&old[i]);
+    if (old)
+        munmap(old, old_size * sizeof *old);
+    return true;
+}
+
+/* Found or new; NULL without memory. */
+static struct record *get(uint64_t name, enum kind kind)
+{
+    struct record *r = find(name, kind);
+    if (r)
+        return r;
+    if (filled + 1 > size / 2 && !grow())
+        return NULL;
+    return place(&(struct record){ .name = name, .kind = (uint8_t)kind });
+}
+
+static void add_to(_Atomic uint64_t *counter, uint64_t by)
+{
+    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, now + by, memory_order_release);
+}
+
+static void count_call(uint32_t entry, uint32_t count, void *launches)
+{
+    uint64_t calls = *(uint64_t *)launches * count;
+    bool done = table_count_many(&counts->table, entry, calls);
+    add_to(done ? &counts->untimed : &counts->dropped[LOSS_NO_MEMORY], calls);
+}
+
+static void settle(struct record *exec)
+{
+    if (exec->launches == 0)
+        return;
+    bag_each(&exec->bag, count_call, &exec->launches);
+    if (exec->bag.lost && counts)
+        add_to(&counts->dropped[LOSS_NO_MEMORY], exec->launches * exec->bag.lost);
+    exec->launches = 0;
+}
+
+/* Without holes: later records of the same run move up. */
+static void remove_record(struct record *r)
+{
+    settle(r);
+    bag_empty(&r->bag);
+    r->kind = FREE;
+    filled--;
+    for (size_t i = ((size_t)(r - records) + 1) & (size - 1); records[i].kind != FREE;
+         i = (i + 1) & (size - 1)) {
+        struct record moved = records[i];
+        records[i].kind = FREE;
+        filled--;
+        place(&moved);
+    }
+}
+
+static uint64_t name_of(const void *handle)
+{
+    return (uint64_t)(uintptr_t)handle;
+}
+
+static void add_bag(struct record *to, uint64_t name, enum kind kind)
+{
+    const struct record *from = find(name, kind);
+    if (from)
+        bag_add_all(&to->bag, &from->bag);
+}
+
+static bool is_ours(const void *stream)
+{
+    /* Neither the null stream nor the legacy one can be captured, and asking for them while another
+     * stream is captured is an error that the host would read. */
+    return (uintptr_t)stream > 1;
+}
+
+uint64_t graph_capture_of(void *stream)
+{
+    capture_info *ask = atomic_load_explicit(&query, memory_order_acquire);
+    int status = 0;
+    unsigned long long id = 0;
+    if (!graph_is_capturing() || !ask || !is_ours(stream) ||
+        ask(stream, &status, &id, NULL, NULL, NULL, NULL) != 0)
+        return 0;
+    return status ? id : 0;
+}
+
+/* Entry of a call in our own table, negative when there is no room. */
+static int32_t entry_of(const struct tilewise_signature *key)
+{
+    enum loss_cause cause;
+    struct tilewise_signature launched = *key;
+    launched.flags |= TILEWISE_IN_GRAPH;
+    if (!counts)
+        counts = thread_take(&cause);
+    return counts ? table_find(&counts->table, &launched) : TABLE_NO_MEMORY;
+}
+
+void graph_add_call(uint64_t capture, const struct tilewise_signature *key)
+{
+    int kept = errno;
+    lock();
+    struct record *r = get(capture, CAPTURE);
+    int32_t entry = r ? entry_of(key) : 0;
+    if (r && entry >= 0)
+        bag_add(&r->bag, (uint32_t)entry, 1);
+    else if (r)
+        r->bag.lost++;
+    unlock();
+    errno = kept;
+}
+
+static void remember_query(const void *begin)
+{
+    struct elf_object object;
+    if (atomic_load_explicit(&query, memory_order_relaxed) || !elf_at(begin, &object))
+        return;
+    void *found = elf_symbol(&object, "cudaStreamGetCaptureInfo");
+    if (!found)
+        found = elf_symbol(&object, "cuStreamGetCaptureInfo");
+    atomic_store_explicit(&query, (capture_info *)(uintptr_t)found, memory_order_release);
+}
+
+void graph_begin(void *stream, const void *begin, bool into_existing)
+{
+    remember_query(begin);
+    atomic_fetch_add(&graph_captures, 1);
+    uint64_t capture = graph_capture_of(stream);
+    lock();
+    struct record *r = get(capture, CAPTURE);
+    if (r)
+        r->into_existing = into_existing;
+    unlock();
+}
+
+void graph_end(uint64_t capture, const void *graph)
+{
+    lock();
+    struct record *from = find(capture, CAPTURE);
+    bool added = from && from->into_existing;
+    struct record *to = graph ? get(name_of(graph), GRAPH) : NULL;
+    if (to && !added)
+        bag_empty(&to->bag); /* an address used again */
+    if (to)
+        add_bag(to, capture, CAPTURE);
+    from = find(capture, CAPTURE);
+    if (from) {
+        remove_record(from);
+        atomic_fetch_sub(&graph_captures, 1);
+    }
+    unlock();
+}
+
+void graph_add_child(const void *graph, const void *child)
+{
+    lock();
+    struct record *to = get(name_of(graph), GRAPH);
+    if (to)
+        add_bag(to, name_of(child), GRAPH);
+    unlock();
+}
+
+static void replace(uint64_t name, enum kind kind, const void *graph)
+{
+    struct record *to = get(name, kind);
+    if (!to)
+        return;
+    settle(to);
+    bag_empty(&to->bag);
+    add_bag(to, name_of(graph), GRAPH);
+}
+
+void graph_clone(const void *clone, const void *graph)
+{
+    lock();
+    replace(name_of(clone), GRAPH, graph);
+    unlock();
+}
+
+void graph_instantiate(const void *exec, const void *graph)
+{
+    lock();
+    replace(name_of(exec), EXEC, graph);
+    unlock();
+}
+
+static void destroy(const void *handle, enum kind kind)
+{
+    lock();
+    struct record *r = find(name_of(handle), kind);
+    if (r)
+        remove_record(r);
+    unlock();
+}
+
+void graph_destroy(const void *graph)
+{
+    destroy(graph, GRAPH);
+}
+
+void graph_destroy_exec(const void *exec)
+{
+    destroy(exec, EXEC);
+}
+
+void graph_capture_launch(uint64_t capture, const void *exec)
+{
+    lock();
+    struct record *to = get(capture, CAPTURE);
+    if (to)
+        add_bag(to, name_of(exec), EXEC);
+    unlock();
+}
+
+void graph_launch(const void *exec)
+{
+    lock();
+    struct record *r = find(name_of(exec), EXEC);
+    if (r && tap_self.thread)
+        r->launches++;
+    else if (r)
+        tap_drop_many(tap_self.loss, bag_calls(&r->bag));
+    unlock();
+    if (r)
+        atomic_store_explicit(&dirty, true, memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&unknown_launches, 1, memory_order_relaxed);
+}
+
+void graph_settle(void)
+{
+    if (!atomic_exchange(&dirty, false))
+        return;
+    lock();
+    for (size_t i = 0; i < size; i++)
+        if (records[i].kind == EXEC)
+            settle(&records[i]);
+    unlock();
+}
+
+bool graph_is_dirty(void)
+{
+    return atomic_load_explicit(&dirty, memory_order_relaxed);
+}
+
+uint64_t graph_unknown_launches(void)
+{
+    return atomic_load_explicit(&unknown_launches, memory_order_relaxed);
+}
+
+void graph_forget(void)
+{
+    if (records)
+        munmap(records, size * sizeof *records);
+    records = NULL;
+    size = filled = 0;
+    counts = NULL; /* the pool unmaps it */
+    bag_reset();
+    atomic_store(&graph_captures, 0);
+    atomic_store(&unknown_launches, 0);
+    atomic_store(&dirty, false);
+    atomic_store(&locked, false);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hooks of cuBLAS: every row of cublas.def is recorded when the library accepted it, every row
+ * of cublas_state.def is remembered for its handle.
+ */
+#include "tracer/cublas.h"
+#include "tracer/elf.h"
+#include "tracer/gpu.h"
+#include "tracer/handle.h"
+#include "tracer/hook.h"
+#include "tracer/stream.h"
+
+#define SUCCESS ((cublasStatus_t)0)
+
+enum { NOT_INITIALIZED = 1, MATH_TF32 = 3, MATH_BF16X9 = 4, MATH_FIXED = 8 };
+
+static cublasStatus_t missing(void)
+{
+    return (cublasStatus_t)NOT_INITIALIZED;
+}
+
+/* A handle that no setter told us about: ask the library that it belongs to, once. */
+static struct handle_state ask_for_state(const void *handle, const void *real)
+{
+    struct handle_state state = { 0 };
+    struct elf_object library;
+    int (*get_stream)(const void *, void **) = NULL;
+    int (*get_pointer_mode)(const void *, int *) = NULL,
+                                              (*get_math_mode)(const void *, int *) = NULL;
+    if (elf_at(real, &library)) {
+        get_stream = elf_symbol(&library, "cublasGetStream_v2");
+        get_pointer_mode = elf_symbol(&library, "cublasGetPointerMode_v2");
+        get_math_mode = elf_symbol(&library, "cublasGetMathMode");
+    }
+    int pointer_mode = 0, math_mode = 0;
+    if (get_stream)
+        get_stream(handle, &state.stream);
+    if (get_pointer_mode)
+        get_pointer_mode(handle, &pointer_mode);
+    if (get_math_mode)
+        get_math_mode(handle, &math_mode);
+    state.stream_number = stream_number(state.stream);
+    state.pointer_mode = (uint8_t)pointer_mode;
+    state.math_mode = (uint16_t)math_mode;
+    handle_put(handle, &state);
+    return state;
+}
+
+static struct handle_state state_of(const void *handle, const void *real)
+{
+    struct handle_state state;
+    return handle_get(handle, &state) ? state : ask_for_state(handle, real);
+}
+
+/* The bits of the math mode that can change a call on such operands. */
+static uint16_t math_that_matters(uint16_t math, uint8_t dtype)
+{
+    uint16_t mode = math & 15;
+    bool single = dtype == TILEWISE_F32 || dtype == TILEWISE_C64;
+    bool two = dtype == TILEWISE_F64 || dtype == TILEWISE_C128;
+    if (!single && mode == MATH_TF32)
+        mode = 0;
+    if (!single && mode != MATH_TF32)
+        mode &= ~MATH_BF16X9;
+    if (!two)
+        mode &= ~MATH_FIXED;
+    return (math & 0xf0) | mode;
+}
+
+/* Hash of type numbers that we do not know, to tell their calls apart. */
+static uint16_t strange(const struct cublas_call *c)
+{
+    uint32_t hash = (uint32_t)c->type_a * 31 + (uint32_t)c->type_b * 7 + (uint32_t)c->type_c +
+                    (uint32_t)c->compute_type * 131;
+    return (uint16_t)(TILEWISE_NOT_REPLAYABLE | (hash & 0xff) << TILEWISE_OTHER_SHIFT);
+}
+
+static void set_types(struct tilewise_signature *key, const struct cublas_call *c, uint16_t math)
+{
+    bool named = c->type_a >= 0;
+    key->dtype_a = named ? cuda_dtype(c->type_a) : c->element.in;
+    key->dtype_b = named ? cuda_dtype(c->type_b) : c->element.in;
+    key->dtype_c = key->dtype_d = named ? cuda_dtype(c->type_c) : c->element.out;
+    key->compute = c->compute_type ? cuda_compute(c->compute_type) : c->element.compute;
+    key->scale = c->compute_type ? cuda_scale(c->compute_type, key->dtype_c) : c->element.scale;
+    math = math_that_matters(math, key->dtype_a);
+    key->math_mode = (uint16_t)(math | c->compute_type << 8);
+    if ((math & 15) == MATH_TF32 && key->compute == TILEWISE_F32)
+        key->compute = TILEWISE_TF32;
+    if (key->dtype_a == TILEWISE_UNKNOWN || key->dtype_b == TILEWISE_UNKNOWN ||
+        key->dtype_c == TILEWISE_UNKNOWN || key->compute == TILEWISE_UNKNOWN)
+        key->flags = strange(c);
+}
+
+static void make_key(struct tilewise_signature *key, const struct cublas_call *c,
+                     const struct handle_state *state)
+{
+    uint8_t scalar = state->pointer_mode ? TILEWISE_SCALAR_DEVICE : TILEWISE_SCALAR_UNREAD;
+    *key = (struct tilewise_signature){
+        .op = c->op,
+        .layout = TILEWISE_COL_MAJOR,
+        .trans_a = c->trans_a & 3, /* CUBLAS_OP_N, T, C, CONJG: our numbers */
+        .trans_b = c->trans_b & 3,
+        .alpha = scalar,
+        .beta = scalar,
+        .align_a = c->a ? cuda_align(c->a) : 0,
+        .align_b = c->b ? cuda_align(c->b) : 0,
+        .align_c = c->c ? cuda_align(c->c) : 0,
+        .align_d = c->c ? cuda_align(c->c) : 0,
+        .batch_kind = c->batch_kind,
+        .entry = c->entry,
+        .m = c->m,
+        .n = c->n,
+        .k = c->k,
+        .batch = c->batch,
+        .lda = c->lda,
+        .ldb = c->ldb,
+        .ldc = c->ldc,
+        .ldd = c->ldc,
+        .stride_a = c->stride_a,
+        .stride_b = c->stride_b,
+        .stride_c = c->stride_c,
+        .stride_d = c->stride_c,
+    };
+    set_types(key, c, state->math_mode);
+}
+
+static __attribute__((noinline)) void leave(const struct gpu_call *call, const void *real,
+                                            const struct cublas_call *c)
+{
+    struct handle_state state = state_of(c->handle, real);
+    struct tilewise_signature key;
+    make_key(&key, c, &state);
+    gpu_leave(call, state.stream, state.stream_number, &key);
+}
+
+static int64_t element_of(const struct cublas_groups *g, const void *array, int64_t i)
+{
+    return g->wide ? ((const int64_t *)array)[i] : ((const int *)array)[i];
+}
+
+static struct cublas_call group_of(const struct cublas_call *all, const struct cublas_groups *g,
+                                   int64_t i)
+{
+    struct cublas_call c = *all;
+    c.trans_a = (uint8_t)g->trans_a[i];
+    c.trans_b = (uint8_t)g->trans_b[i];
+    c.m = element_of(g, g->m, i);
+    c.n = element_of(g, g->n, i);
+    c.k = element_of(g, g->k, i);
+    c.lda = element_of(g, g->lda, i);
+    c.ldb = element_of(g, g->ldb, i);
+    c.ldc = element_of(g, g->ldc, i);
+    c.batch = element_of(g, g->batch, i);
+    return c;
+}
+
+/* One record per group; the time of the call in equal parts. */
+static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, const void *real,
+                                                   const struct cublas_call *all,
+                                                   const struct cublas_groups *g)
+{
+    struct handle_state state = state_of(all->handle, real);
+    struct gpu_place place = { graph_is_capturing() ? graph_capture_of(state.stream) : 0,
+                               state.stream_number };
+    tap_hold();
+    for (int64_t i = 0; i < g->count; i++) {
+        struct cublas_call c = group_of(all, g, i);
+        struct tilewise_signature key;
+        make_key(&key, &c, &state);
+        gpu_add(call, place, &key, (uint64_t)i, (uint64_t)g->count);
+    }
+    tap_release();
+}
+
+#define CALL(symbol, family, E)                                                                    \
+    &(struct cublas_call)                                                                          \
+    {                                                                                              \
+        .entry = SLOT_##symbol, family##_CALL(E)                                                   \
+    }
+#define LEAVE(symbol, family, I, E) leave(&call, real, CALL(symbol, family, E))
+#define LEAVE_GROUPS(symbol, family, I, E)                                                         \
+    leave_groups(&call, real, CALL(symbol, family, E),                                             \
+                 &(struct cublas_groups){ trans_a, trans_b, m, n, k, lda, ldb, ldc, group_size,    \
+                                          group_count, sizeof(I) == sizeof(int64_t) })
+#define CUBLAS_GEMM_LEAVE            LEAVE
+#define CUBLAS_GEMM_STRIDED_LEAVE    LEAVE
+#define CUBLAS_GEMM_BATCHED_LEAVE    LEAVE
+#define CUBLAS_GEMM_GROUPED_LEAVE    LEAVE_GROUPS
+#define CUBLAS_GEMM_TYPES_LEAVE      LEAVE
+#define CUBLAS_GEMM_EX_LEAVE         LEAVE
+#define CUBLAS_GEMM_STRIDED_EX_LEAVE LEAVE
+#define CUBLAS_GEMM_BATCHED_EX_LEAVE LEAVE
+#define CUBLAS_GEMM_GROUPED_EX_LEAVE LEAVE_GROUPS
+#define CUBLAS_GEMV_LEAVE            LEAVE
+#define CUBLAS_GEMV_BATCHED_LEAVE    LEAVE
+#define CUBLAS_GEMV_STRIDED_LEAVE    LEAVE
+
+/* Pass 1: the recorded call. */
+#define ROW(family, symbol, I, E)                                                                  \
+    HOOK cublasStatus_t symbol(family##_PARAMS(I, E));                                             \
+    INLINE cublasStatus_t run_##symbol(const void *caller, __typeof__(&symbol) real,               \
+                                       family##_PARAMS(I, E))                                      \
+    {                                                                                              \
+        struct gpu_call call = gpu_enter(caller);                                                  \
+        cublasStatus_t status = real(family##_ARGS);                                               \
+        if (!call.mode)                                                                            \
+            return status;                                                                         \
+        call.end_ticks = clock_ticks();                                                            \
+        if (status == SUCCESS)                                                                     \
+            family##_LEAVE(symbol, family, I, E);                                                  \
+        else                                                                                       \
+            gpu_fail(&call);                                                                       \
+        return status;                                                                             \
+    }
+#include "tracer/cublas.def"
+#undef ROW
+
+/* What the setters tell, for handles that are known; the others are asked when they are used. */
+static void set_stream(const void *handle, void *stream)
+{
+    struct handle_state state;
+    if (!handle_get(handle, &state))
+        return;
+    state.stream = stream;
+    state.stream_number = stream_number(stream);
+    handle_put(handle, &state);
+}
+
+static void set_mode(const void *handle, int pointer_mode, int math_mode)
+{
+    struct handle_state state;
+    if (!handle_get(handle, &state))
+        return;
+    if (pointer_mode >= 0)
+        state.pointer_mode = (uint8_t)pointer_mode;
+    if (math_mode >= 0)
+        state.math_mode = (uint16_t)math_mode;
+    handle_put(handle, &state);
+}
+
+#define CUBLAS_SET_STREAM_TOLD       set_stream(handle, stream)
+#define CUBLAS_SET_POINTER_MODE_TOLD set_mode(handle, (int)mode, -1)
+#define CUBLAS_SET_MATH_MODE_TOLD    set_mode(handle, -1, (int)mode)
+#define CUBLAS_DESTROY_TOLD          handle_forget(handle)
+
+#define ROW(family, symbol)                                                                        \
+    HOOK cublasStatus_t symbol(family##_PARAMS);                                                   \
+    INLINE cublasStatus_t run_##symbol(const void *caller, __typeof__(&symbol) real,               \
+                                       family##_PARAMS)                                            \
+    {                                                                                              \
+        (void)caller;                                                                              \
+        cublasStatus_t status = real(family##_ARGS);                                               \
+        if (status == SUCCESS)                                                                     \
+            family##_TOLD;                                                                         \
+        return status;                                                                             \
+    }
+#include "tracer/cublas_state.def"
+#undef ROW
+
+/* Pass 2: the hooks themselves. */
+#define ROW(family, symbol, I, E)                                                                  \
+    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS(I, E)),                          \
+                HOOK_LIST(family##_ARGS), missing)
+#include "tracer/cublas.def"
+#undef ROW
+#define ROW(family, symbol)                                                                        \
+    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS),      \
+                missing)
+#include "tracer/cublas_state.def"
+#undef ROW

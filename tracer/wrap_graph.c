@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hooks of graph.def: what the process does with CUDA graphs, told to graph.c. A launch is
+ * recorded like a call; the others are followed whether recording is on or not, because a graph
+ * made now may be launched when it is. The runtime calls the driver in turn: the outer one counts.
+ */
+#include "tracer/gpu.h"
+#include "tracer/graph_calls.h"
+#include "tracer/hook.h"
+
+enum { SUCCESS = 0, NOT_INITIALIZED = 3 };
+
+static int missing(void)
+{
+    return NOT_INITIALIZED;
+}
+
+struct graph_call {
+    struct gpu_call gpu; /* mode GPU_OFF: inside another hooked call, or nothing to do */
+    const void *real;
+    uint64_t capture; /* that the stream is part of, before the real call */
+};
+
+static struct graph_call follow(const void *real)
+{
+    struct graph_call g = { .real = real };
+    g.gpu.mode = tap_enter_unrecorded() ? GPU_CAPTURE_ONLY : GPU_OFF;
+    return g;
+}
+
+static struct graph_call follow_end(const void *real, void *stream)
+{
+    struct graph_call g = follow(real);
+    if (g.gpu.mode)
+        g.capture = graph_capture_of(stream);
+    return g;
+}
+
+/* We forget first, then the library destroys: after that the address may be another thread's. */
+static struct graph_call follow_destroy(const void *real, void (*forget)(const void *),
+                                        const void *handle)
+{
+    struct graph_call g = follow(real);
+    if (g.gpu.mode) {
+        tap_hold();
+        forget(handle);
+        tap_self.phase = TAP_IN_CALL;
+    }
+    return g;
+}
+
+static struct graph_call enter_launch(const void *caller, void *stream)
+{
+    struct graph_call g = { .gpu = gpu_enter(caller) };
+    if (g.gpu.mode && graph_is_capturing())
+        g.capture = graph_capture_of(stream);
+    return g;
+}
+
+/* A capture that could not be ended goes on, or is gone. */
+static void ended(const struct graph_call *g, void *stream, const void *graph)
+{
+    if (graph || graph_capture_of(stream) == 0)
+        graph_end(g->capture, graph);
+}
+
+static void launched(const struct graph_call *g, const void *exec, bool good)
+{
+    if (!good && g->gpu.mode == GPU_RECORD)
+        tap_fail(g->gpu.caller);
+    else if (good && g->capture)
+        graph_capture_launch(g->capture, exec);
+    else if (good && g->gpu.mode == GPU_RECORD)
+        graph_launch(exec);
+}
+
+/* By family: before the real call, and after it while the recorder is held. */
+#define FOLLOW                   follow((const void *)(uintptr_t)real)
+#define GRAPH_BEGIN_BEFORE       FOLLOW
+#define GRAPH_BEGIN_AFTER        good ? graph_begin(stream, g.real, false) : (void)0
+#define GRAPH_BEGIN_INTO_BEFORE  FOLLOW
+#define GRAPH_BEGIN_INTO_AFTER   good ? graph_begin(stream, g.real, true) : (void)0
+#define GRAPH_END_BEFORE         follow_end((const void *)(uintptr_t)real, stream)
+#define GRAPH_END_AFTER          ended(&g, stream, good ? *graph : NULL)
+#define GRAPH_INSTANTIATE_BEFORE FOLLOW
+#define GRAPH_INSTANTIATE_AFTER  good ? graph_instantiate(*exec, graph) : (void)0
+#define GRAPH_UPDATE_BEFORE      FOLLOW
+#define GRAPH_UPDATE_AFTER       good ? graph_instantiate(exec, graph) : (void)0
+#define GRAPH_LAUNCH_BEFORE      enter_launch(caller, stream)
+#define GRAPH_LAUNCH_AFTER       launched(&g, exec, good)
+#define GRAPH_CHILD_BEFORE       FOLLOW
+#define GRAPH_CHILD_AFTER        good ? graph_add_child(graph, child) : (void)0
+#define GRAPH_CLONE_BEFORE       FOLLOW
+#define GRAPH_CLONE_AFTER        good ? graph_clone(*clone, graph) : (void)0
+#define GRAPH_DESTROY_BEFORE     follow_destroy((const void *)(uintptr_t)real, graph_destroy, graph)
+#define GRAPH_DESTROY_AFTER      (void)good
+#define GRAPH_DESTROY_EXEC_BEFORE                                                                  \
+    follow_destroy((const void *)(uintptr_t)real, graph_destroy_exec, exec)
+#define GRAPH_DESTROY_EXEC_AFTER (void)good
+
+#define ROW(family, symbol)                                                                        \
+    HOOK int symbol(family##_PARAMS);                                                              \
+    INLINE int run_##symbol(const void *caller, __typeof__(&symbol) real, family##_PARAMS)         \
+    {                                                                                              \
+        (void)caller;                                                                              \
+        struct graph_call g = family##_BEFORE;                                                     \
+        int status = real(family##_ARGS);                                                          \
+        if (!g.gpu.mode)                                                                           \
+            return status;                                                                         \
+        bool good = status == SUCCESS;                                                             \
+        tap_hold();                                                                                \
+        family##_AFTER;                                                                            \
+        tap_release();                                                                             \
+        return status;                                                                             \
+    }                                                                                              \
+    HOOK_DEFINE(int, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS), missing)
+#include "tracer/graph.def"
+#undef ROW
