@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "tracer/bypass.h"
 #include "tracer/clock.h"
 #include "tracer/elf.h"
 #include "tracer/graph.h"
@@ -157,8 +158,14 @@ void facts_libraries(struct writer *w)
     elf_each(add_library, w);
 }
 
-void facts_notes(struct writer *w)
+static void add_bypass(const char *library, void *w)
 {
+    writer_fact(w, "bypassed_by", *library ? library : "the program itself");
+}
+
+void facts_notes(struct writer *w, bool last)
+{
+    bypass_each(last, add_bypass, w);
     if (graph_unknown_launches())
         writer_fact(w, "note", "CUDA graphs of unknown content were launched: not counted");
 }

@@ -21,7 +21,7 @@ void facts_process(struct writer *w, bool with_cmdline);
 /* Facts about the libraries met so far: again whenever one was added. */
 void facts_libraries(struct writer *w);
 
-/* What is known to be missing from the trace: before the last frame. */
-void facts_notes(struct writer *w);
+/* What is known to be missing from the trace: now and then, and before the last frame. */
+void facts_notes(struct writer *w, bool last);
 
 #endif

@@ -131,7 +131,7 @@ static void turn(struct flush *f)
 static void end(struct flush *f)
 {
     drain_events(&f->drain);
-    facts_notes(f->w);
+    facts_notes(f->w, true);
     drain_frame(&f->drain);
     struct trace_counters c = drain_counters(&f->drain);
     writer_close(f->w, &c, clock_since_start_ns(clock_ticks()));

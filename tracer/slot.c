@@ -29,12 +29,44 @@ struct slot slot_table[SLOT_COUNT] = {
 };
 #undef ROW
 
+/* Hosts ask dlsym for thousands of names that are none of ours: an index answers them with a hash.
+ * Whoever comes first fills it; two who do so at once find each other's entries. */
+enum { INDEX = 2048 };
+static _Atomic uint16_t index_entry[INDEX]; /* slot + 1 */
+static _Atomic bool is_indexed;
+_Static_assert(SLOT_COUNT < INDEX / 2, "the index has room");
+
+static uint32_t hash_name(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash ^ hash >> 15;
+}
+
+static void make_index(void)
+{
+    for (uint16_t i = 0; i < SLOT_COUNT; i++)
+        for (uint32_t at = hash_name(slot_table[i].name);; at++) {
+            uint16_t found = 0;
+            if (atomic_compare_exchange_strong(&index_entry[at % INDEX], &found, i + 1) ||
+                found == i + 1)
+                break;
+        }
+    atomic_store_explicit(&is_indexed, true, memory_order_release);
+}
+
 struct slot *slot_find(const char *name)
 {
-    for (struct slot *s = slot_table; s < slot_table + SLOT_COUNT; s++)
-        if (s->name[0] == name[0] && strcmp(s->name, name) == 0)
-            return s;
-    return NULL;
+    if (!atomic_load_explicit(&is_indexed, memory_order_acquire))
+        make_index();
+    for (uint32_t at = hash_name(name);; at++) {
+        uint16_t entry = atomic_load_explicit(&index_entry[at % INDEX], memory_order_relaxed);
+        if (entry == 0)
+            return NULL;
+        if (strcmp(slot_table[entry - 1].name, name) == 0)
+            return &slot_table[entry - 1];
+    }
 }
 
 bool slot_is_library(const void *address)

@@ -10,6 +10,7 @@
 
 #include "fake.h"
 #include "tracer/cublas.h"
+#include "tracer/driver_calls.h"
 #include "tracer/graph_calls.h"
 
 #define ROW(family, symbol) int symbol(family##_PARAMS);
@@ -17,6 +18,9 @@
 #undef ROW
 #define ROW(family, symbol, ...) cublasStatus_t symbol(family##_PARAMS);
 #include "tracer/cublas_state.def"
+#undef ROW
+#define ROW(family, symbol) int symbol(family##_PARAMS);
+#include "tracer/driver.def"
 #undef ROW
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle);
 cublasStatus_t cublasSgemm_v2(CUBLAS_GEMM_PARAMS(int, S));
@@ -201,6 +205,29 @@ static void driver(void)
     cuGraphExecDestroy(exec);
 }
 
+static void *address_of(const char *name)
+{
+    void *get = NULL, *found = NULL;
+    /* As a runtime that is linked statically: the function itself by itself first. */
+    cuGetProcAddress("cuGetProcAddress", &get, 12000, 0, NULL);
+    ((int (*)(DRIVER_ADDRESS_PARAMS))get)(name, &found, 12000, 0, NULL);
+    return found;
+}
+
+static void by_address(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *graph, *exec;
+    ((int (*)(GRAPH_BEGIN_PARAMS))address_of("cuStreamBeginCapture"))(s, 0);
+    sgemm(handle_on(s), 3);
+    ((int (*)(GRAPH_END_PARAMS))address_of("cuStreamEndCapture"))(s, &graph);
+    ((int (*)(GRAPH_INSTANTIATE_PARAMS))address_of("cuGraphInstantiate"))(&exec, graph, 0, 0, 0);
+    for (int i = 0; i < 5; i++)
+        ((int (*)(GRAPH_LAUNCH_PARAMS))address_of("cuGraphLaunch"))(exec, s);
+    if (address_of("cuNoSuchFunction"))
+        exit(1);
+}
+
 static void nested(void)
 {
     fake_nested = 1;
@@ -276,14 +303,23 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } scenario[] = {
-        { "one", one },         { "never_launched", never_launched },
-        { "child", child },     { "launch_in_capture", launch_in_capture },
-        { "update", update },   { "clone", cloned },
-        { "reuse", reuse },     { "into_existing", into_existing },
-        { "joined", joined },   { "invalid", invalid },
-        { "driver", driver },   { "nested", nested },
-        { "grouped", grouped }, { "threads", threads },
-        { "paused", paused },   { "unknown", unknown },
+        { "one", one },
+        { "never_launched", never_launched },
+        { "child", child },
+        { "launch_in_capture", launch_in_capture },
+        { "update", update },
+        { "clone", cloned },
+        { "reuse", reuse },
+        { "into_existing", into_existing },
+        { "joined", joined },
+        { "invalid", invalid },
+        { "driver", driver },
+        { "nested", nested },
+        { "by_address", by_address },
+        { "grouped", grouped },
+        { "threads", threads },
+        { "paused", paused },
+        { "unknown", unknown },
     };
     for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++)
         if (argc == 2 && strcmp(argv[1], scenario[i].name) == 0) {

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What a handle was told before a call becomes part of its signature, at no question to the library.
+. "$TILEWISE_SOURCE/tests/tap.sh"
+. "$TILEWISE_SOURCE/tests/shim/vendor/vendor.sh"
+
+rows_of() { recorded "$1" "$VENDOR_BIN/host_state" "$1" && same_rows "$1"; }
+streams_of() { recorded streams "$VENDOR_BIN/host_state" streams 2>"$work/asked" &&
+    diff "$work/streams.said" <(dump streams streams); }
+inner() { recorded inner "$VENDOR_BIN/host_state" inner && same_calls inner; }
+
+check "pointer mode and math mode, where they matter" rows_of modes
+check "set before the first call" rows_of told_before
+check "a setter that was refused" rows_of setter_refused
+check "a destroyed handle's address is used again" rows_of destroyed
+check "five thousand handles" rows_of many
+check "types of a future library: counted, apart, not replayable" rows_of unknown
+check "the stream is set before every call" streams_of
+check "the library was asked for one handle, once" equal "$(cat "$work/asked")" 3
+check "cuBLAS that calls cuBLASLt is one call" inner
+finish

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * cuGetProcAddress: the CUDA runtime (also one that is linked statically into a program) and many
+ * hosts take the driver's functions from it and not from the linker. Its results are replaced as
+ * those of dlsym are. A name stands for all versions of the function; the hooks of graph.def are
+ * made for all of them.
+ */
+#include <string.h>
+
+#include "tracer/driver_calls.h"
+#include "tracer/hook.h"
+#include "tracer/host.h"
+#include "tracer/tap.h"
+
+enum { SUCCESS = 0, NOT_INITIALIZED = 3 };
+
+static int missing(void)
+{
+    return NOT_INITIALIZED;
+}
+
+static struct slot *find(const char *name)
+{
+    char second[64];
+    struct slot *slot = slot_find(name);
+    if (slot || strlen(name) > sizeof second - 4)
+        return slot;
+    strcat(strcpy(second, name), "_v2");
+    return slot_find(second);
+}
+
+static void replace(const char *name, void **address)
+{
+    struct slot *slot = name && address && *address && !tap_is_inert() ? find(name) : NULL;
+    if (slot && !host_is_self(*address))
+        *address = slot_bind(slot, *address);
+}
+
+#define ROW(family, symbol)                                                                        \
+    HOOK int symbol(family##_PARAMS);                                                              \
+    INLINE int run_##symbol(const void *caller, __typeof__(&symbol) real, family##_PARAMS)         \
+    {                                                                                              \
+        (void)caller;                                                                              \
+        int status = real(family##_ARGS);                                                          \
+        if (status == SUCCESS)                                                                     \
+            replace(name, address);                                                                \
+        return status;                                                                             \
+    }                                                                                              \
+    HOOK_DEFINE(int, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS), missing)
+#include "tracer/driver.def"
+#undef ROW
