@@ -197,7 +197,7 @@ static void shape_candidate(FILE *out, const struct result_candidate *c)
 
 static void shape_row(FILE *out, const struct analysis_shape *shape)
 {
-    const struct tilewise_signature *s = &shape->row->signature;
+    const struct tilewise_signature *s = shape->signature;
     const struct result_case *r = shape->result;
     fprintf(out,
             "<tr><td class=\"t\">%s %s</td><td class=\"t\">%s</td><td class=\"t\">%s</td>"
@@ -206,8 +206,8 @@ static void shape_row(FILE *out, const struct analysis_shape *shape)
             words_row_view(s), words_trans(s), s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
     escape_html(out, shape->entry);
     fprintf(out, "</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>",
-            words_count(shape->row->calls), words_share(shape->time_share),
-            words_ns((double)shape->row->time_ns / (double)shape->row->calls),
+            words_count(shape->calls), words_share(shape->time_share),
+            words_ns((double)shape->time_ns / (double)shape->calls),
             words_ns(r ? r->baseline_recorded_ns : NAN), words_ns(r ? r->baseline_best_ns : NAN));
     shape_candidate(out, words_candidate(shape));
     fputs("</tr>\n", out);
@@ -259,10 +259,10 @@ static void replay(const struct analysis *a, FILE *out)
         return;
     }
     fprintf(out,
-            "<p>Replayed baseline time / recorded time: <b>%s</b> in total over %s shapes, median "
-            "error of a shape <b>%s</b>. Kernels at the measured ceiling would win <b>%s</b> of "
+            "<p>Replayed baseline time / recorded time: <b>%s</b> in total over %s signatures, "
+            "median error of one <b>%s</b>. Kernels at the measured ceiling would win <b>%s</b> of "
             "the whole (not known for a heat of %s).</p>\n",
-            words_real(f->total, 3), words_count(f->shapes), words_share(f->median_abs_error),
+            words_real(f->total, 3), words_count(f->signatures), words_share(f->median_abs_error),
             words_share(a->potential), words_share(a->potential_unknown));
     for (size_t i = 0; i < a->results->nruns && i < SHARDS_MAX; i++) {
         const struct result_run *r = &a->results->runs[i];
