@@ -121,14 +121,15 @@ static void skip_baseline(struct measure_baseline *out, enum result_status statu
 }
 
 /* Each case gets its part of what the phase has left, so that what one does not use is there for
- * the next; late ones still get a little. 0 only when the whole budget is spent. */
+ * the next; late ones still get a little. 0 when the phase has nothing left: with many cases the
+ * baselines would otherwise take the candidates' time as well. */
 static double next_budget(struct run *r, double part, double phase_end_s)
 {
     double now = now_s(), of = r->spread;
     r->spread -= part;
-    if (now >= r->start_s + r->o->budget_s)
+    if (now >= phase_end_s)
         return 0;
-    double share_s = phase_end_s > now && of > 0 ? (phase_end_s - now) * part / of : 0;
+    double share_s = of > 0 ? (phase_end_s - now) * part / of : 0;
     return fmax(share_s, least_part * r->o->budget_s * part);
 }
 
