@@ -106,7 +106,8 @@ static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_
     if (a->result_of[signature] && !shape->result) {
         shape->result = a->result_of[signature];
         shape->headroom =
-            headroom_of(shape->result, headroom_ceiling(a->results, row->signature.dtype_c));
+            headroom_of(shape->result, headroom_ceiling(a->results, row->signature.dtype_c),
+                        &a->policy->headroom);
     }
 }
 
@@ -311,19 +312,43 @@ static void measure_fidelity(struct analysis *a)
     free(errors);
 }
 
-static void note_result(struct analysis *a, const struct result_case *row)
+/* How many results nobody should believe, and the first of them. */
+struct above {
+    size_t baselines, candidates;
+    char first[80];
+};
+
+static void count_above(const struct analysis *a, const struct result_case *row,
+                        struct above *above)
 {
     const struct tilewise_signature *s = &row->signature;
     const struct result_ceiling *c = headroom_ceiling(a->results, s->dtype_c);
-    char text[80];
-    signature_describe(s, text, sizeof text);
-    if (headroom_above_ceiling(s, c, row->baseline_best_ns, &a->policy->headroom))
-        note(a, "error: %s: the baseline is above the measured ceiling; measure the ceiling again",
-             text);
+    size_t before = above->baselines + above->candidates;
+    above->baselines += headroom_above_ceiling(s, c, row->baseline_best_ns, &a->policy->headroom);
     for (size_t i = 0; i < row->ncandidates; i++)
-        if (headroom_above_ceiling(s, c, row->candidates[i].time_ns, &a->policy->headroom))
-            note(a, "error: %s: %.40s is above the measured ceiling and is not counted", text,
-                 row->candidates[i].name);
+        above->candidates +=
+            headroom_above_ceiling(s, c, row->candidates[i].time_ns, &a->policy->headroom);
+    if (before == 0 && above->baselines + above->candidates)
+        signature_describe(s, above->first, sizeof above->first);
+}
+
+static void note_above(struct analysis *a, const struct above *above)
+{
+    if (above->baselines + above->candidates)
+        note(a,
+             "error: %zu baseline and %zu candidate results are above the measured ceiling "
+             "(first: %s) and do not count; replay on a quiet machine",
+             above->baselines, above->candidates, above->first);
+}
+
+/* Far from 1, the replay did not do what the process did. */
+static void note_fidelity(struct analysis *a)
+{
+    if (a->fidelity.total < 0.8 || a->fidelity.total > 1.25)
+        note(a,
+             "replayed time is %.2f of the recorded time: other load, threads or caches were part "
+             "of the recording; read gains with care",
+             a->fidelity.total);
 }
 
 static void collect_notes(struct analysis *a)
@@ -339,11 +364,14 @@ static void collect_notes(struct analysis *a)
     if (a->results->ndamage)
         note(a, "a result file is damaged: rows may be missing");
     size_t unmatched = a->results->ncases;
+    struct above above = { 0 };
     for (size_t i = 0; i < s->nsignatures; i++)
         if (a->result_of[i]) {
             unmatched -= unmatched > 0;
-            note_result(a, a->result_of[i]);
+            count_above(a, a->result_of[i], &above);
         }
+    note_above(a, &above);
+    note_fidelity(a);
     if (unmatched)
         note(a, "%zu replayed case%s not in these traces, or measured twice", unmatched,
              unmatched == 1 ? " is" : "s are");

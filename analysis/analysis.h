@@ -60,7 +60,7 @@ struct analysis {
     struct analysis_group *ops, *classes; /* by time, largest first */
     struct analysis_shape *shapes;        /* by time, largest first */
     const struct result_case **result_of; /* per signature of the summary; NULL: not replayed */
-    char (*notes)[160];                   /* what a reader must know: results not believed, ... */
+    char (*notes)[240];                   /* what a reader must know: results not believed, ... */
 };
 
 /* `results` may hold nothing. NOMEM. */

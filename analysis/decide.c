@@ -64,10 +64,10 @@ const char *decide_withheld(const struct decide_evidence *e, const struct policy
     return text;
 }
 
-/* "heat 0.42 (0.38 to 0.47)" */
+/* "Heat 0.42 (0.38 to 0.47)" */
 static const char *heat_words(const struct heat *h, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "heat %.3f (%.3f to %.3f)", h->value, h->lo, h->hi);
+    snprintf(text, bytes, "Heat %.3f (%.3f to %.3f)", h->value, h->lo, h->hi);
     return text;
 }
 

@@ -79,7 +79,7 @@ Test(decide, low_and_varying_is_stay, .init = setup)
 Test(decide, low_and_stable_is_note, .init = setup)
 {
     heat = (struct heat){ .value = 0.04, .lo = 0.03, .hi = 0.05, .level = HEAT_LOW };
-    expect(DECIDE_NOTE, "heat 0.040 (0.030 to 0.050) is not surely 0.10 or more");
+    expect(DECIDE_NOTE, "Heat 0.040 (0.030 to 0.050) is not surely 0.10 or more");
 }
 
 Test(decide, low_and_bucketable_is_note, .init = setup)
@@ -372,16 +372,18 @@ Test(headroom, speed_of_light_by_hand, .init = two_shapes)
 
 Test(headroom, share_above_the_ceiling_by_hand, .init = two_shapes)
 {
-    cr_assert_float_eq(headroom_of(&cases[0], &ceiling), 1 - 2100.0 / 5000, 1e-9);
-    cases[0].baseline_best_ns = 1000;
-    cr_assert_eq(headroom_of(&cases[0], &ceiling), 0);
+    cr_assert_float_eq(headroom_of(&cases[0], &ceiling, &policy.headroom), 1 - 2100.0 / 5000, 1e-9);
+    cases[0].baseline_best_ns = 2050;
+    cr_assert_eq(headroom_of(&cases[0], &ceiling, &policy.headroom), 0);
+    cases[0].baseline_best_ns = 1000; /* the ceiling must be wrong */
+    cr_assert(isnan(headroom_of(&cases[0], &ceiling, &policy.headroom)));
 }
 
 Test(headroom, unknown_without_ceiling_or_baseline, .init = two_shapes)
 {
-    cr_assert(isnan(headroom_of(&cases[0], NULL)));
+    cr_assert(isnan(headroom_of(&cases[0], NULL, &policy.headroom)));
     cases[0].baseline_best_ns = NAN;
-    cr_assert(isnan(headroom_of(&cases[0], &ceiling)));
+    cr_assert(isnan(headroom_of(&cases[0], &ceiling, &policy.headroom)));
     ceiling.rate_flops = NAN;
     cr_assert(isnan(headroom_sol_ns(&cases[0].signature, &ceiling)));
     cr_assert_null(headroom_ceiling(&set, TILEWISE_F64));
