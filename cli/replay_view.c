@@ -67,8 +67,8 @@ static const char *origin_of(const struct candidates *candidates, const char *na
 static void print_reproducer(const struct replay_view *view, size_t item, const char *name)
 {
     const char *origin = origin_of(view->candidates, name);
-    printf("        reproduce: tilewise replay --mode check --only %zu --kernel %s", item + 1,
-           name);
+    printf("        reproduce: tilewise replay --mode check --only %zu --kernel %s%s", item + 1,
+           name, view->settings);
     if (origin[0] == '/')
         printf(" --candidate %s", origin);
     for (int i = 0; i < view->ntraces; i++)
