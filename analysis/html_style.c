@@ -33,7 +33,7 @@ const char html_style[] =
     ".charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:4px 20px}\n"
     "figure{margin:10px 0}figcaption{font-size:13px}\n"
     "svg{width:100%;height:auto;display:block;font:12px system-ui,\"Segoe UI\",\"DejaVu Sans\",sans-serif}\n"
-    "svg text{fill:var(--soft)}svg .axis{font-size:13px}.matrix{max-width:900px}.histogram{max-width:400px}\n"
+    "svg text{fill:var(--soft)}svg .axis{font-size:13px}.matrix,.windows,.ratios{max-width:900px}.histogram{max-width:400px}\n"
     ".tick,.lead{stroke:var(--soft);stroke-width:1}.grid{stroke:var(--line)}.even{stroke:var(--ink);stroke-width:1.5}\n"
     ".quadrant{stroke:var(--line);fill:var(--panel)}.q-spike{fill:var(--good);fill-opacity:.12}.q-batch-first{fill:var(--hot);fill-opacity:.10}\n"
     "svg .quadrant-name{font-size:17px;font-weight:650;opacity:.75}\n"
@@ -50,4 +50,4 @@ const char html_style[] =
     "@media print{:root{--page:#fff;--ink:#000;--soft:#444;--panel:#f6f6f6;--line:#ccc}body{font-size:11px}main{max-width:none;padding:0}.card,figure,tr{break-inside:avoid}h2{break-after:avoid}thead th{position:static}.skip{display:none}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 /* clang-format on */
 
-const char html_style_sha256[] = "IfF4mK8AiezktBuqAtts3u92QtC85wqJAn7J0jk1o1w=";
+const char html_style_sha256[] = "m9SX1Wp/mQ7QHZ53ytHQmLmBcTiXYaMGt7i4B6pwawg=";
