@@ -65,33 +65,81 @@ static struct indexed *index_results(const struct result_set *set, size_t *count
     return index;
 }
 
-static enum status build_shapes(struct analysis *a)
+static const char *entry_name(const struct summary *s, const struct tilewise_signature *signature)
+{
+    return signature->entry < s->nstrings ? s->strings[signature->entry] : "";
+}
+
+static enum status match_results(struct analysis *a)
 {
     const struct summary *s = a->summary;
     size_t cases;
     struct indexed *index = index_results(a->results, &cases);
-    a->shapes = calloc(s->nsignatures + 1, sizeof *a->shapes);
-    if (!index || !a->shapes) {
-        free(index);
-        return ST_NOMEM;
-    }
-    a->nshapes = s->nsignatures;
-    for (size_t i = 0; i < s->nsignatures; i++) {
-        const struct summary_signature *row = &s->signatures[i];
-        uint32_t entry = row->signature.entry;
-        struct indexed wanted = { .signature = row->signature,
-                                  .entry = entry < s->nstrings ? s->strings[entry] : "" };
+    a->result_of = calloc(s->nsignatures + 1, sizeof *a->result_of);
+    for (size_t i = 0; i < s->nsignatures && index && a->result_of; i++) {
+        struct indexed wanted = { .signature = s->signatures[i].signature };
+        wanted.entry = entry_name(s, &wanted.signature);
         wanted.signature.entry = 0;
         const struct indexed *found = bsearch(&wanted, index, cases, sizeof *index, by_signature);
-        struct analysis_shape *shape = &a->shapes[i];
-        *shape = (struct analysis_shape){ .row = row, .entry = wanted.entry, .headroom = NAN };
-        shape->time_share = s->time_ns ? (double)row->time_ns / (double)s->time_ns : NAN;
-        shape->result = found ? found->row : NULL;
-        if (found)
-            shape->headroom =
-                headroom_of(found->row, headroom_ceiling(a->results, row->signature.dtype_c));
+        a->result_of[i] = found ? found->row : NULL;
     }
+    bool good = index && a->result_of;
     free(index);
+    return good ? ST_OK : ST_NOMEM;
+}
+
+/* Signatures come by time, largest first: the first of a shape stands for it. */
+static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_t signature)
+{
+    const struct summary_signature *row = &a->summary->signatures[signature];
+    if (shape->signatures++ == 0) {
+        shape->signature = &row->signature;
+        shape->entry = entry_name(a->summary, &row->signature);
+        shape->min_ns = row->min_ns;
+        shape->headroom = NAN;
+    }
+    shape->calls += row->calls;
+    shape->time_ns += row->time_ns;
+    shape->min_ns = row->min_ns < shape->min_ns ? row->min_ns : shape->min_ns;
+    shape->max_ns = row->max_ns > shape->max_ns ? row->max_ns : shape->max_ns;
+    histogram_add(&shape->histogram, &row->histogram);
+    if (a->result_of[signature] && !shape->result) {
+        shape->result = a->result_of[signature];
+        shape->headroom =
+            headroom_of(shape->result, headroom_ceiling(a->results, row->signature.dtype_c),
+                        &a->policy->headroom);
+    }
+}
+
+static int by_shape_time(const void *a, const void *b)
+{
+    const struct analysis_shape *x = a, *y = b;
+    if (x->time_ns != y->time_ns)
+        return x->time_ns < y->time_ns ? 1 : -1;
+    return (x->signature > y->signature) - (x->signature < y->signature);
+}
+
+static enum status build_shapes(struct analysis *a)
+{
+    const struct shape_rule as_called = { .grain = SHAPE_RAW, .by_entry = true };
+    size_t count = a->summary->nsignatures;
+    uint32_t *all = calloc(2 * count + 1, sizeof *all), *key = all + count;
+    for (size_t i = 0; i < count && all; i++)
+        all[i] = (uint32_t)i;
+    size_t shapes = all ? shape_number(a->summary, all, count, &as_called, key) : SIZE_MAX;
+    a->shapes = shapes == SIZE_MAX ? NULL : calloc(shapes + 1, sizeof *a->shapes);
+    if (!a->shapes) {
+        free(all);
+        return ST_NOMEM;
+    }
+    a->nshapes = shapes;
+    for (size_t i = 0; i < count; i++)
+        add_to_shape(a, &a->shapes[key[i]], i);
+    for (size_t i = 0; i < shapes; i++)
+        a->shapes[i].time_share =
+            a->summary->time_ns ? (double)a->shapes[i].time_ns / (double)a->summary->time_ns : NAN;
+    qsort(a->shapes, shapes, sizeof *a->shapes, by_shape_time);
+    free(all);
     return ST_OK;
 }
 
@@ -181,9 +229,9 @@ static enum status measure_gain(const struct analysis *a, struct analysis_group 
     if (!rows)
         return ST_NOMEM;
     for (size_t i = 0; i < g->nmembers; i++) {
-        const struct analysis_shape *shape = &a->shapes[g->members[i]];
+        const struct summary_signature *row = &a->summary->signatures[g->members[i]];
         rows[i] =
-            (struct gain_row){ (double)shape->row->time_ns, shape->row->calls, shape->result };
+            (struct gain_row){ (double)row->time_ns, row->calls, a->result_of[g->members[i]] };
     }
     const struct gain_input in = { .rows = rows,
                                    .count = g->nmembers,
@@ -246,38 +294,61 @@ static void measure_fidelity(struct analysis *a)
 {
     struct analysis_fidelity *f = &a->fidelity;
     *f = (struct analysis_fidelity){ NAN, NAN, NAN, 0 };
-    double *errors = calloc(a->nshapes + 1, sizeof *errors), replayed = 0, recorded = 0;
-    for (size_t i = 0; i < a->nshapes && errors; i++) {
-        const struct analysis_shape *shape = &a->shapes[i];
-        double mean_ns = (double)shape->row->time_ns / (double)shape->row->calls;
-        if (!shape->result || !(shape->result->baseline_recorded_ns > 0) || !(mean_ns > 0))
+    size_t count = a->summary->nsignatures;
+    double *errors = calloc(count + 1, sizeof *errors), replayed = 0, recorded = 0;
+    for (size_t i = 0; i < count && errors; i++) {
+        const struct summary_signature *row = &a->summary->signatures[i];
+        double mean_ns = (double)row->time_ns / (double)row->calls;
+        if (!a->result_of[i] || !(a->result_of[i]->baseline_recorded_ns > 0) || !(mean_ns > 0))
             continue;
-        replayed += (double)shape->row->calls * shape->result->baseline_recorded_ns;
-        recorded += (double)shape->row->time_ns;
-        errors[f->shapes++] = fabs(shape->result->baseline_recorded_ns / mean_ns - 1);
+        replayed += (double)row->calls * a->result_of[i]->baseline_recorded_ns;
+        recorded += (double)row->time_ns;
+        errors[f->signatures++] = fabs(a->result_of[i]->baseline_recorded_ns / mean_ns - 1);
     }
-    if (f->shapes) {
+    if (f->signatures) {
         f->total = replayed / recorded;
-        f->median_abs_error = quantile_of(errors, f->shapes, 0.5);
+        f->median_abs_error = quantile_of(errors, f->signatures, 0.5);
     }
     free(errors);
 }
 
-static void note_shape(struct analysis *a, const struct analysis_shape *shape)
+/* How many results nobody should believe, and the first of them. */
+struct above {
+    size_t baselines, candidates;
+    char first[80];
+};
+
+static void count_above(const struct analysis *a, const struct result_case *row,
+                        struct above *above)
 {
-    const struct tilewise_signature *s = &shape->row->signature;
+    const struct tilewise_signature *s = &row->signature;
     const struct result_ceiling *c = headroom_ceiling(a->results, s->dtype_c);
-    char text[80];
-    signature_describe(s, text, sizeof text);
-    if (headroom_above_ceiling(s, c, shape->result->baseline_best_ns, &a->policy->headroom))
-        note(a, "error: %s: the baseline is above the measured ceiling; measure the ceiling again",
-             text);
-    for (size_t i = 0; i < shape->result->ncandidates; i++) {
-        const struct result_candidate *k = &shape->result->candidates[i];
-        if (headroom_above_ceiling(s, c, k->time_ns, &a->policy->headroom))
-            note(a, "error: %s: %.40s is above the measured ceiling and is not counted", text,
-                 k->name);
-    }
+    size_t before = above->baselines + above->candidates;
+    above->baselines += headroom_above_ceiling(s, c, row->baseline_best_ns, &a->policy->headroom);
+    for (size_t i = 0; i < row->ncandidates; i++)
+        above->candidates +=
+            headroom_above_ceiling(s, c, row->candidates[i].time_ns, &a->policy->headroom);
+    if (before == 0 && above->baselines + above->candidates)
+        signature_describe(s, above->first, sizeof above->first);
+}
+
+static void note_above(struct analysis *a, const struct above *above)
+{
+    if (above->baselines + above->candidates)
+        note(a,
+             "error: %zu baseline and %zu candidate results are above the measured ceiling "
+             "(first: %s) and do not count; replay on a quiet machine",
+             above->baselines, above->candidates, above->first);
+}
+
+/* Far from 1, the replay did not do what the process did. */
+static void note_fidelity(struct analysis *a)
+{
+    if (a->fidelity.total < 0.8 || a->fidelity.total > 1.25)
+        note(a,
+             "replayed time is %.2f of the recorded time: other load, threads or caches were part "
+             "of the recording; read gains with care",
+             a->fidelity.total);
 }
 
 static void collect_notes(struct analysis *a)
@@ -290,12 +361,17 @@ static void collect_notes(struct analysis *a)
     for (size_t i = 0; i < a->results->nruns; i++)
         if (a->results->runs[i].baseline_capped)
             note(a, "the baseline of a replay ran with capped instructions: no verdict uses it");
+    if (a->results->ndamage)
+        note(a, "a result file is damaged: rows may be missing");
     size_t unmatched = a->results->ncases;
-    for (size_t i = 0; i < a->nshapes; i++)
-        if (a->shapes[i].result) {
+    struct above above = { 0 };
+    for (size_t i = 0; i < s->nsignatures; i++)
+        if (a->result_of[i]) {
             unmatched -= unmatched > 0;
-            note_shape(a, &a->shapes[i]);
+            count_above(a, a->result_of[i], &above);
         }
+    note_above(a, &above);
+    note_fidelity(a);
     if (unmatched)
         note(a, "%zu replayed case%s not in these traces, or measured twice", unmatched,
              unmatched == 1 ? " is" : "s are");
@@ -305,7 +381,7 @@ static enum status build(struct analysis *a)
 {
     enum status st = ST_NOMEM;
     a->notes = calloc(NOTES_MAX, sizeof *a->notes);
-    if (!a->notes || (st = build_shapes(a)) != ST_OK ||
+    if (!a->notes || (st = match_results(a)) != ST_OK || (st = build_shapes(a)) != ST_OK ||
         (st = build_groups(a, &a->ops, &a->nops, false)) != ST_OK ||
         (st = build_groups(a, &a->classes, &a->nclasses, true)) != ST_OK ||
         (st = measure_groups(a, a->ops, a->nops)) != ST_OK ||
@@ -356,6 +432,7 @@ void analysis_free(struct analysis *a)
     free_groups(a->ops, a->nops);
     free_groups(a->classes, a->nclasses);
     free(a->shapes);
+    free(a->result_of);
     free(a->notes);
     free(a);
 }

@@ -27,18 +27,24 @@ struct analysis_group {
     struct decide_result decision;
 };
 
+/* One row of a report: a shape as called, through one entry point. Signatures that differ only in
+ * alignment, leading dimensions or strides are one shape; the one with the most time stands for
+ * them. */
 struct analysis_shape {
-    const struct summary_signature *row;
-    const char *entry; /* entry point, "" if unknown */
+    const struct tilewise_signature *signature; /* of the largest of them */
+    size_t signatures;                          /* how many share the row */
+    const char *entry;                          /* entry point, "" if unknown */
+    uint64_t calls, time_ns, min_ns, max_ns;
+    struct histogram histogram;
     double time_share, headroom;
-    const struct result_case *result; /* NULL: not replayed */
+    const struct result_case *result; /* of the largest that was replayed; NULL: none was */
 };
 
 struct analysis_fidelity {
-    double total;             /* replayed baseline / recorded time, over the shapes with both */
-    double median_abs_error;  /* of the single shapes */
+    double total;             /* replayed baseline / recorded time, over what has both */
+    double median_abs_error;  /* of the single signatures */
     double same_kernel_share; /* NaN: kernel names are known on neither side */
-    uint64_t shapes;
+    uint64_t signatures;      /* that have both */
 };
 
 struct analysis {
@@ -52,8 +58,9 @@ struct analysis {
     struct analysis_fidelity fidelity;
     size_t nops, nclasses, nshapes, nnotes;
     struct analysis_group *ops, *classes; /* by time, largest first */
-    struct analysis_shape *shapes;        /* in the summary's order: by time */
-    char (*notes)[160];                   /* what a reader must know: results not believed, ... */
+    struct analysis_shape *shapes;        /* by time, largest first */
+    const struct result_case **result_of; /* per signature of the summary; NULL: not replayed */
+    char (*notes)[240];                   /* what a reader must know: results not believed, ... */
 };
 
 /* `results` may hold nothing. NOMEM. */

@@ -6,8 +6,9 @@
 #include "analysis/chart.h"
 #include "analysis/words.h"
 
-/* The plot area; both axes span two decades. */
-static const double left = 76, right = 740, top = 16, bottom = 400;
+/* The plot area; both axes span two decades, with a margin so that no marker lies on the frame. */
+static const double left = 76, right = 740, top = 16, bottom = 400, margin = 26;
+static const double least_heat = 0.01; /* classes that stay below are left to the table */
 enum { MARKERS_MAX = 64, CLASSES_SHOWN = 40 };
 
 /* Where a label or a marker stands: nothing else may be drawn over it. */
@@ -32,12 +33,19 @@ static double decades(double share)
 /* Coverage grows to the right: the axis is of what is missed. */
 static double x_of(double coverage)
 {
-    return right - (right - left) * decades(1 - (isnan(coverage) ? 0 : coverage));
+    return right - margin -
+           (right - left - 2 * margin) * decades(1 - (isnan(coverage) ? 0 : coverage));
 }
 
 static double y_of(double heat)
 {
-    return bottom - (bottom - top) * decades(heat);
+    return bottom - margin - (bottom - top - 2 * margin) * decades(heat);
+}
+
+static void take(struct plot *p, struct box b)
+{
+    if (p->ntaken < sizeof p->taken / sizeof *p->taken)
+        p->taken[p->ntaken++] = b;
 }
 
 static void tick_x(FILE *out, double coverage, const char *words)
@@ -56,27 +64,34 @@ static void tick_y(FILE *out, double heat, const char *words)
             left - 5, y_of(heat), left, y_of(heat), left - 9, y_of(heat) + 4, words);
 }
 
-static void quadrant(FILE *out, const struct box *b, const char *css, const char *word)
+/* A quarter of the plot; its name stands in the outer corner and keeps labels away. */
+static void quadrant(struct plot *p, const struct box *b, const char *word)
 {
-    fprintf(out,
+    bool at_right = b->x1 >= right;
+    double x = at_right ? b->x1 - 10 : b->x0 + 10, y = b->y0 + 22;
+    double width = 9.5 * (double)strlen(word);
+    fprintf(p->out,
             "<rect class=\"quadrant q-%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
-            "<text class=\"quadrant-name\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
-            css, b->x0, b->y0, b->x1 - b->x0, b->y1 - b->y0, b->x0 + 10, b->y0 + 22, word);
+            "<text class=\"quadrant-name\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n",
+            word, b->x0, b->y0, b->x1 - b->x0, b->y1 - b->y0, x, y, at_right ? "end" : "start",
+            word);
+    take(p, (struct box){ at_right ? x - width : x, y - 15, at_right ? x : x + width, y + 5 });
 }
 
-static void frame(FILE *out, const struct policy *policy)
+static void frame(struct plot *p, const struct policy *policy)
 {
     double x = x_of(policy->stability.cov05), y = y_of(policy->heat.high);
-    quadrant(out, &(struct box){ left, top, x, y }, "batch-first", "batch-first");
-    quadrant(out, &(struct box){ x, top, right, y }, "spike", "spike");
-    quadrant(out, &(struct box){ left, y, x, bottom }, "stay", "stay");
-    quadrant(out, &(struct box){ x, y, right, bottom }, "note", "note");
+    FILE *out = p->out;
+    quadrant(p, &(struct box){ left, top, x, y }, "batch-first");
+    quadrant(p, &(struct box){ x, top, right, y }, "spike");
+    quadrant(p, &(struct box){ left, y, x, bottom }, "stay");
+    quadrant(p, &(struct box){ x, y, right, bottom }, "note");
     tick_x(out, 0, "0 %");
     tick_x(out, 0.7, "70 %");
     tick_x(out, 0.9, "90 %");
     tick_x(out, 0.97, "97 %");
-    tick_x(out, 0.99, "99 % +");
-    tick_y(out, 0.01, "1 %");
+    tick_x(out, 0.99, "\xe2\x89\xa5 99 %");
+    tick_y(out, 0.01, "\xe2\x89\xa4 1 %");
     tick_y(out, 0.03, "3 %");
     tick_y(out, 0.1, "10 %");
     tick_y(out, 0.3, "30 %");
@@ -97,12 +112,6 @@ static bool overlaps(const struct plot *p, const struct box *b)
             return true;
     }
     return false;
-}
-
-static void take(struct plot *p, struct box b)
-{
-    if (p->ntaken < sizeof p->taken / sizeof *p->taken)
-        p->taken[p->ntaken++] = b;
 }
 
 /* Near (x, y), where nothing stands yet; a line leads back from a place that is not at its side. */
@@ -187,6 +196,11 @@ static void group(struct plot *p, const struct analysis_group *g, size_t number)
     fputs("</a>\n", p->out);
 }
 
+static bool is_drawn(const struct analysis_group *g)
+{
+    return !(g->heat.hi < least_heat);
+}
+
 void chart_matrix(const struct analysis *a, FILE *out)
 {
     struct plot p = { .out = out };
@@ -195,14 +209,16 @@ void chart_matrix(const struct analysis *a, FILE *out)
     fputs("<svg class=\"matrix\" viewBox=\"0 0 760 450\" role=\"group\" aria-label=\"Heat against "
           "stability; the same numbers are in the table below\">\n",
           out);
-    frame(out, a->policy);
+    frame(&p, a->policy);
     for (size_t i = 0; i < ops; i++)
         take_marker(&p, &a->ops[i], 11);
     for (size_t i = 0; i < classes; i++)
-        take_marker(&p, &a->classes[i], 7);
+        if (is_drawn(&a->classes[i]))
+            take_marker(&p, &a->classes[i], 7);
     for (size_t i = 0; i < ops; i++)
         group(&p, &a->ops[i], i + 1);
     for (size_t i = 0; i < classes; i++)
-        group(&p, &a->classes[i], i + 1);
+        if (is_drawn(&a->classes[i]))
+            group(&p, &a->classes[i], i + 1);
     fputs("</svg>\n", out);
 }

@@ -23,7 +23,7 @@ static bool is_shown(const struct analysis_shape *shape)
 static void ratio_row(FILE *out, const struct analysis_shape *shape, size_t line)
 {
     const struct result_candidate *c = words_candidate(shape);
-    const struct tilewise_signature *s = &shape->row->signature;
+    const struct tilewise_signature *s = shape->signature;
     double y = 14 + LINE * (double)line;
     fprintf(out, "<g class=\"ratio call-%s\"><title>%s %s: ",
             c->call == RESULT_FASTER   ? "faster"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,11 @@ void chart_histogram(const struct analysis *a, const struct analysis_group *g,
     struct bins bins;
     if (bins_fill(&bins, a, g, d) != ST_OK || bins.count == 0)
         return;
+    if (bins.values == 1) {
+        fprintf(out, "<figure><figcaption><b>%s</b>: always %" PRId64 "</figcaption></figure>\n",
+                shape_dimension_name(d), bins.bin[0].from);
+        return;
+    }
     double highest = 0, width = fmin(320.0 / (double)bins.count, 48);
     for (size_t i = 0; i < bins.count; i++)
         highest = fmax(highest, fmax(bins.bin[i].time, bins.bin[i].calls));
@@ -40,9 +46,9 @@ void chart_histogram(const struct analysis *a, const struct analysis_group *g,
             shape_dimension_name(d), bins.values, words_share(highest));
     for (size_t i = 0; i < bins.count && highest > 0; i++)
         bar(out, &bins.bin[i], 34 + width * (double)i, width, highest);
-    fprintf(out, "</svg><figcaption><b>%s</b>: %zu value%s, %s effective%s</figcaption></figure>\n",
-            shape_dimension_name(d), bins.values, bins.values == 1 ? "" : "s",
-            words_real(g->stability.effective[d], 1), g->stability.moving[d] ? ", moves" : "");
+    fprintf(out, "</svg><figcaption><b>%s</b>: %zu values, %s effective%s</figcaption></figure>\n",
+            shape_dimension_name(d), bins.values, words_real(g->stability.effective[d], 1),
+            g->stability.moving[d] ? ", moves" : "");
 }
 
 /* The shapes of a group and the strip (0..STRIPS - 1, STRIPS for all others) that shows each. */

@@ -64,10 +64,10 @@ const char *decide_withheld(const struct decide_evidence *e, const struct policy
     return text;
 }
 
-/* "heat 0.42 (0.38 to 0.47)" */
+/* "Heat 0.42 (0.38 to 0.47)" */
 static const char *heat_words(const struct heat *h, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "heat %.3f (%.3f to %.3f)", h->value, h->lo, h->hi);
+    snprintf(text, bytes, "Heat %.3f (%.3f to %.3f)", h->value, h->lo, h->hi);
     return text;
 }
 
@@ -76,8 +76,9 @@ static const char *shape_words(const struct stability *s, const struct policy_st
                                char *text, size_t bytes)
 {
     const struct stability_grain *g = s->level == STABILITY_BUCKETABLE ? &s->bucket : &s->raw;
-    int used = snprintf(text, bytes, "%s%" PRIu64 " shapes hold 90 %% of the time, coverage %.2f",
-                        s->level == STABILITY_BUCKETABLE ? "once padded, " : "", g->k90, g->cov05);
+    int used = snprintf(text, bytes, "%s%" PRIu64 " shape%s 90 %% of the time, coverage %.2f",
+                        s->level == STABILITY_BUCKETABLE ? "once padded, " : "", g->k90,
+                        g->k90 == 1 ? " holds" : "s hold", g->cov05);
     if (s->level != STABILITY_VARYING || used < 0 || (size_t)used >= bytes)
         return text;
     const char *why = g->k90 > p->k90             ? "too many shapes"
@@ -112,16 +113,17 @@ static struct decide_result decide_matrix(const struct decide_input *in,
     shape_words(s, &policy->stability, shape, sizeof shape);
     moving_words(s, moving, sizeof moving);
     if (!hot && varying)
-        return result(DECIDE_STAY,
-                      "%s is low (below %.2f) and the shapes vary: %s. A lower bound of the heat "
-                      "of %.2f would change this.",
-                      heat, policy->heat.high, shape, policy->heat.high);
+        return result(
+            DECIDE_STAY,
+            "%s is not surely %.2f or more, and the shapes vary: %s. A lower bound of the heat "
+            "of %.2f would change this.",
+            heat, policy->heat.high, shape, policy->heat.high);
     if (!hot)
-        return result(DECIDE_NOTE,
-                      "%s is low (below %.2f), the shapes are %s: %s. A lower bound of the heat "
-                      "of %.2f would change this.",
-                      heat, policy->heat.high, stability_level_name(s->level), shape,
-                      policy->heat.high);
+        return result(
+            DECIDE_NOTE,
+            "%s is not surely %.2f or more; the shapes are %s: %s. A lower bound of the heat "
+            "of %.2f would change this.",
+            heat, policy->heat.high, stability_level_name(s->level), shape, policy->heat.high);
     if (varying)
         return result(DECIDE_BATCH_FIRST,
                       "%s is high but the shapes vary: %s; moving: %s. Padding or batching %s to "

@@ -115,7 +115,7 @@ static void add_row(struct decide_replay *out, struct table *table, const struct
     const struct result_ceiling *ceiling = headroom_ceiling(in->results, r->signature.dtype_c);
     double least = least_ratio(in->results, policy), part = row->time_ns / in->time_ns,
            share = in->heat * part;
-    double h = headroom_of(r, ceiling);
+    double h = headroom_of(r, ceiling, &policy->headroom);
     out->present = true;
     out->passed += any_passed(r);
     if (r->baseline_best_ns > 0)

@@ -20,18 +20,20 @@ double headroom_sol_ns(const struct tilewise_signature *s, const struct result_c
     return fmax(compute_s, memory_s) * 1e9 + c->floor_ns;
 }
 
-double headroom_of(const struct result_case *row, const struct result_ceiling *c)
-{
-    double sol_ns = headroom_sol_ns(&row->signature, c);
-    if (isnan(sol_ns) || !(row->baseline_best_ns > 0))
-        return NAN;
-    return fmax(0, 1 - sol_ns / row->baseline_best_ns);
-}
-
 bool headroom_above_ceiling(const struct tilewise_signature *s, const struct result_ceiling *c,
                             double time_ns, const struct policy_headroom *policy)
 {
     if (!c || !(c->rate_flops > 0) || !(time_ns > 0))
         return false;
     return signature_flops(s) / (time_ns * 1e-9) > c->rate_flops * (1 + policy->slack);
+}
+
+double headroom_of(const struct result_case *row, const struct result_ceiling *c,
+                   const struct policy_headroom *policy)
+{
+    double sol_ns = headroom_sol_ns(&row->signature, c);
+    if (isnan(sol_ns) || !(row->baseline_best_ns > 0) ||
+        headroom_above_ceiling(&row->signature, c, row->baseline_best_ns, policy))
+        return NAN;
+    return fmax(0, 1 - sol_ns / row->baseline_best_ns);
 }

@@ -7,7 +7,7 @@ const char html_style[] =
     "@media (prefers-color-scheme:dark){:root{--ink:#e6eaf2;--soft:#9aa5b8;--line:#343c4b;--page:#12161d;--panel:#1a202a;--hot:#ff9d66;--good:#6fd39a;--cool:#8db4ff;--warn:#f0c35a;--bad:#ff8b96;--bar:#6f9ff0}}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,\"Segoe UI\",\"DejaVu Sans\",sans-serif}\n"
-    "main{max-width:1120px;margin:0 auto;padding:24px 20px 60px}\n"
+    "main{max-width:1240px;margin:0 auto;padding:24px 20px 60px}\n"
     "h1{font-size:25px;margin:0}h2{font-size:20px;margin:44px 0 10px;padding-top:8px;border-top:1px solid var(--line)}h3{font-size:17px;margin:0}\n"
     "p{margin:8px 0;max-width:80ch}.soft,figcaption,.sub{color:var(--soft)}.sub{margin:2px 0 0}\n"
     "a{color:var(--cool)}:focus-visible{outline:3px solid var(--cool);outline-offset:2px}\n"
@@ -21,7 +21,7 @@ const char html_style[] =
     ".scroll{overflow-x:auto}\n"
     "table{border-collapse:collapse;width:100%;font-size:13.5px;margin:10px 0;font-variant-numeric:tabular-nums}\n"
     "caption{text-align:left;color:var(--soft);padding:4px 0}\n"
-    "th,td{padding:5px 9px;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}\n"
+    "th,td{padding:5px 8px;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}\n"
     "th{color:var(--soft);font-weight:600}thead th{border-bottom:2px solid var(--line);position:sticky;top:0;background:var(--page)}\n"
     ".t{text-align:left}tr.whole td,tr.whole th{font-weight:650;background:var(--panel)}tr:target td,tr:target th{background:var(--line)}\n"
     ".word{display:inline-block;border:1.5px solid currentColor;border-radius:11px;padding:0 9px;font-weight:650;font-size:13px}\n"
@@ -33,7 +33,7 @@ const char html_style[] =
     ".charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:4px 20px}\n"
     "figure{margin:10px 0}figcaption{font-size:13px}\n"
     "svg{width:100%;height:auto;display:block;font:12px system-ui,\"Segoe UI\",\"DejaVu Sans\",sans-serif}\n"
-    "svg text{fill:var(--soft)}svg .axis{font-size:13px}.matrix{max-width:900px}.histogram{max-width:400px}\n"
+    "svg text{fill:var(--soft)}svg .axis{font-size:13px}.matrix,.windows,.ratios{max-width:900px}.histogram{max-width:400px}\n"
     ".tick,.lead{stroke:var(--soft);stroke-width:1}.grid{stroke:var(--line)}.even{stroke:var(--ink);stroke-width:1.5}\n"
     ".quadrant{stroke:var(--line);fill:var(--panel)}.q-spike{fill:var(--good);fill-opacity:.12}.q-batch-first{fill:var(--hot);fill-opacity:.10}\n"
     "svg .quadrant-name{font-size:17px;font-weight:650;opacity:.75}\n"
@@ -50,4 +50,4 @@ const char html_style[] =
     "@media print{:root{--page:#fff;--ink:#000;--soft:#444;--panel:#f6f6f6;--line:#ccc}body{font-size:11px}main{max-width:none;padding:0}.card,figure,tr{break-inside:avoid}h2{break-after:avoid}thead th{position:static}.skip{display:none}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 /* clang-format on */
 
-const char html_style_sha256[] = "W1jBAaRkl6kqNmYw7Yhg3/tfVmiYC2JymfuHWjnuz/k=";
+const char html_style_sha256[] = "m9SX1Wp/mQ7QHZ53ytHQmLmBcTiXYaMGt7i4B6pwawg=";

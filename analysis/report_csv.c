@@ -23,7 +23,7 @@ static void text(FILE *out, const char *value)
 
 static void row(const struct analysis_shape *shape, FILE *out)
 {
-    const struct tilewise_signature *s = &shape->row->signature;
+    const struct tilewise_signature *s = shape->signature;
     const struct result_case *r = shape->result;
     const struct result_candidate *c = words_candidate(shape);
     fprintf(out, "%s,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s",
@@ -31,7 +31,7 @@ static void row(const struct analysis_shape *shape, FILE *out)
             words_trans(s), s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
     text(out, shape->entry);
     text(out, shape_class_name(s));
-    fprintf(out, ",%" PRIu64 ",%" PRIu64, shape->row->calls, shape->row->time_ns);
+    fprintf(out, ",%" PRIu64 ",%" PRIu64, shape->calls, shape->time_ns);
     real(out, shape->time_share);
     real(out, r ? r->baseline_recorded_ns : NAN);
     real(out, r ? r->baseline_best_ns : NAN);

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "analysis/chart.h"
 #include "analysis/escape.h"
@@ -49,7 +50,7 @@ static void coverage(const struct analysis *a, FILE *out)
          words_share(a->coverage_calls), small);
     tile(out, !(a->evidence.coverage_time >= p->coverage_time), "coverage of time",
          words_share(a->evidence.coverage_time), "with a replayable signature");
-    snprintf(small, sizeof small, "%s failed calls beside", words_count(s->counters.failed));
+    snprintf(small, sizeof small, "%s more failed in the library", words_count(s->counters.failed));
     tile(out, !(a->evidence.lost_share <= p->lost), "calls lost",
          words_share(a->evidence.lost_share), small);
     tile(out, !s->complete, "recording", s->complete ? "complete" : "INCOMPLETE",
@@ -79,21 +80,33 @@ static void matrix_row(FILE *out, const struct analysis_group *g, size_t number)
             g->shape_class ? "class" : "op", number, g->shape_class ? "" : " class=\"whole\"");
     if (g->shape_class)
         fprintf(out, "%zu", number);
-    fprintf(out,
-            "</th><td class=\"t\">%s %s</td><td class=\"t\">%s</td><td>%s</td><td>%s</td><td>%s"
-            "</td><td>%s – %s</td><td class=\"t\">%s</td><td>%s</td><td>%" PRIu64
-            "</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class=\"t\">%s</td>"
-            "<td class=\"t\">%s</td><td class=\"t\">",
+    fprintf(out, "</th><td class=\"t\">%s %s</td><td class=\"t\">%s</td><td class=\"t\">",
             tilewise_op_name(g->op), tilewise_dtype_name(g->dtype),
-            g->shape_class ? g->shape_class : "all", words_count(g->calls),
-            words_real(h->busy_share, 3), words_real(h->value, 3), words_real(h->lo, 3),
-            words_real(h->hi, 3), words_level(heat_level_name(h->level)),
-            words_real(s->raw.effective_shapes, 1), s->raw.k90, words_real(s->raw.cov05, 3),
-            words_real(s->bucket.cov05, 3), words_real(s->raw.unseen, 3),
-            words_real(s->raw.drift.adjacent, 3), words_moving(s),
-            words_level(stability_level_name(s->level)));
+            g->shape_class ? g->shape_class : "all");
     word(out, g);
-    fputs("</td></tr>\n", out);
+    fprintf(out,
+            "</td><td>%s</td><td>%s</td><td>%s – %s</td><td class=\"t\">%s</td>"
+            "<td class=\"t\">%s</td><td>%s</td><td>%" PRIu64 "</td><td>%s</td><td>%s</td><td>%s"
+            "</td><td>%s</td><td class=\"t\">%s</td><td>%s</td></tr>\n",
+            words_count(g->calls), words_real(h->value, 3), words_real(h->lo, 3),
+            words_real(h->hi, 3), words_level(heat_level_name(h->level)),
+            words_level(stability_level_name(s->level)), words_real(s->raw.effective_shapes, 1),
+            s->raw.k90, words_real(s->raw.cov05, 3), words_real(s->bucket.cov05, 3),
+            words_real(s->raw.unseen, 3), words_real(s->raw.drift.adjacent, 3), words_moving(s),
+            words_real(h->busy_share, 3));
+}
+
+/* The head of a table: words by '|', left-aligned ones start with '<'. */
+static void table_head(FILE *out, const char *columns)
+{
+    fputs("<thead><tr>", out);
+    for (const char *p = columns; *p;) {
+        bool at_left = *p == '<';
+        int length = (int)strcspn(p += at_left, "|");
+        fprintf(out, "<th scope=\"col\"%s>%.*s</th>", at_left ? " class=\"t\"" : "", length, p);
+        p += length + (p[length] == '|');
+    }
+    fputs("</tr></thead><tbody>\n", out);
 }
 
 static void matrix(const struct analysis *a, FILE *out)
@@ -107,17 +120,12 @@ static void matrix(const struct analysis *a, FILE *out)
             "square varying, triangle unknown.</p>\n<figure>");
     chart_matrix(a, out);
     fputs("<figcaption>Large outlined markers are whole operations, numbered ones the shape "
-          "classes of the table.</figcaption></figure>\n<div class=\"scroll\"><table>"
-          "<caption>The same in numbers; operations first, then their shape classes</caption>"
-          "<thead><tr><th scope=\"col\" class=\"t\">no.</th><th scope=\"col\" class=\"t\">operation"
-          "</th><th scope=\"col\" class=\"t\">class</th><th scope=\"col\">calls</th>"
-          "<th scope=\"col\">busy</th><th scope=\"col\">heat</th><th scope=\"col\">95 % interval"
-          "</th><th scope=\"col\" class=\"t\">level</th><th scope=\"col\">eff. shapes</th>"
-          "<th scope=\"col\">k90</th><th scope=\"col\">cov05</th><th scope=\"col\">padded</th>"
-          "<th scope=\"col\">unseen</th><th scope=\"col\">drift</th><th scope=\"col\" class=\"t\">"
-          "moves</th><th scope=\"col\" class=\"t\">stability</th><th scope=\"col\" class=\"t\">"
-          "verdict</th></tr></thead><tbody>\n",
+          "classes of the table that may reach 1 % of the wall time.</figcaption></figure>\n"
+          "<div class=\"scroll\"><table><caption>The same in numbers; operations first, then their "
+          "shape classes</caption>",
           out);
+    table_head(out, "<no.|<operation|<class|<verdict|calls|heat|95 % interval|<level|<stability|"
+                    "eff. shapes|k90|cov05|padded|unseen|drift|<moves|busy");
     for (size_t i = 0; i < a->nops; i++)
         matrix_row(out, &a->ops[i], i + 1);
     for (size_t i = 0; i < a->nclasses; i++)
@@ -197,7 +205,7 @@ static void shape_candidate(FILE *out, const struct result_candidate *c)
 
 static void shape_row(FILE *out, const struct analysis_shape *shape)
 {
-    const struct tilewise_signature *s = &shape->row->signature;
+    const struct tilewise_signature *s = shape->signature;
     const struct result_case *r = shape->result;
     fprintf(out,
             "<tr><td class=\"t\">%s %s</td><td class=\"t\">%s</td><td class=\"t\">%s</td>"
@@ -206,8 +214,8 @@ static void shape_row(FILE *out, const struct analysis_shape *shape)
             words_row_view(s), words_trans(s), s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
     escape_html(out, shape->entry);
     fprintf(out, "</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>",
-            words_count(shape->row->calls), words_share(shape->time_share),
-            words_ns((double)shape->row->time_ns / (double)shape->row->calls),
+            words_count(shape->calls), words_share(shape->time_share),
+            words_ns((double)shape->time_ns / (double)shape->calls),
             words_ns(r ? r->baseline_recorded_ns : NAN), words_ns(r ? r->baseline_best_ns : NAN));
     shape_candidate(out, words_candidate(shape));
     fputs("</tr>\n", out);
@@ -215,15 +223,9 @@ static void shape_row(FILE *out, const struct analysis_shape *shape)
 
 static void shape_table(const struct analysis *a, size_t from, size_t to, FILE *out)
 {
-    fputs("<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"t\">operation</th>"
-          "<th scope=\"col\" class=\"t\">m x n x k as called</th><th scope=\"col\" class=\"t\">"
-          "row-major</th><th scope=\"col\" class=\"t\">trans</th><th scope=\"col\" class=\"t\">"
-          "entry</th><th scope=\"col\">calls</th><th scope=\"col\">time</th><th scope=\"col\">mean"
-          "</th><th scope=\"col\">replayed</th><th scope=\"col\">best call</th>"
-          "<th scope=\"col\" class=\"t\">candidate</th><th scope=\"col\">ratio</th>"
-          "<th scope=\"col\">95 % interval</th><th scope=\"col\" class=\"t\">result</th></tr>"
-          "</thead><tbody>\n",
-          out);
+    fputs("<div class=\"scroll\"><table>", out);
+    table_head(out, "<operation|<m x n x k as called|<row-major|<trans|<entry|calls|time|mean|"
+                    "replayed|best call|<candidate|ratio|95 % interval|<result");
     for (size_t i = from; i < to; i++)
         shape_row(out, &a->shapes[i]);
     fputs("</tbody></table></div>\n", out);
@@ -259,10 +261,10 @@ static void replay(const struct analysis *a, FILE *out)
         return;
     }
     fprintf(out,
-            "<p>Replayed baseline time / recorded time: <b>%s</b> in total over %s shapes, median "
-            "error of a shape <b>%s</b>. Kernels at the measured ceiling would win <b>%s</b> of "
+            "<p>Replayed baseline time / recorded time: <b>%s</b> in total over %s signatures, "
+            "median error of one <b>%s</b>. Kernels at the measured ceiling would win <b>%s</b> of "
             "the whole (not known for a heat of %s).</p>\n",
-            words_real(f->total, 3), words_count(f->shapes), words_share(f->median_abs_error),
+            words_real(f->total, 3), words_count(f->signatures), words_share(f->median_abs_error),
             words_share(a->potential), words_share(a->potential_unknown));
     for (size_t i = 0; i < a->results->nruns && i < SHARDS_MAX; i++) {
         const struct result_run *r = &a->results->runs[i];
@@ -283,11 +285,8 @@ static void replay(const struct analysis *a, FILE *out)
 static void recorded_facts(const struct analysis *a, FILE *out)
 {
     const struct summary *s = a->summary;
-    fputs("<details><summary>Recorded processes and facts</summary>\n<table><thead><tr>"
-          "<th scope=\"col\" class=\"t\">file</th><th scope=\"col\">pid</th><th scope=\"col\">wall"
-          "</th><th scope=\"col\">busy</th><th scope=\"col\">calls</th><th scope=\"col\" "
-          "class=\"t\">end</th></tr></thead><tbody>\n",
-          out);
+    fputs("<details><summary>Recorded processes and facts</summary>\n<table>", out);
+    table_head(out, "<file|pid|wall|busy|calls|<end");
     for (size_t i = 0; i < s->nshards && i < SHARDS_MAX; i++) {
         const struct summary_shard *shard = &s->shards[i];
         fputs("<tr><td class=\"t\">", out);

@@ -253,15 +253,16 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
 {
     const struct result_case *r = row->result;
     yajl_gen_map_open(g);
-    shape_problem(g, &row->row->signature);
+    shape_problem(g, row->signature);
     key_text(g, "entry", row->entry[0] ? row->entry : NULL);
-    key_text(g, "class", shape_class_name(&row->row->signature));
-    key_whole(g, "calls", row->row->calls);
-    key_whole(g, "time_ns", row->row->time_ns);
+    key_text(g, "class", shape_class_name(row->signature));
+    key_whole(g, "signatures", row->signatures);
+    key_whole(g, "calls", row->calls);
+    key_whole(g, "time_ns", row->time_ns);
     key_real(g, "time_share", row->time_share);
-    key_whole(g, "min_ns", row->row->min_ns);
-    key_real(g, "median_ns", histogram_quantile_ns(&row->row->histogram, 0.5));
-    key_whole(g, "max_ns", row->row->max_ns);
+    key_whole(g, "min_ns", row->min_ns);
+    key_real(g, "median_ns", histogram_quantile_ns(&row->histogram, 0.5));
+    key_whole(g, "max_ns", row->max_ns);
     open_map(g, "baseline_ns");
     key_real(g, "recorded", r ? r->baseline_recorded_ns : NAN);
     key_real(g, "best", r ? r->baseline_best_ns : NAN);

@@ -68,11 +68,11 @@ static void verdicts(const struct analysis *a, FILE *out)
 
 static void shape_row(const struct analysis_shape *shape, FILE *out)
 {
-    const struct tilewise_signature *s = &shape->row->signature;
+    const struct tilewise_signature *s = shape->signature;
     const struct result_candidate *c = words_candidate(shape);
     fprintf(out, "| %s %s | %s | %s | %s | %s | ", tilewise_op_name(s->op),
             tilewise_dtype_name(s->dtype_c), words_shape(s), words_trans(s),
-            words_count(shape->row->calls), words_share(shape->time_share));
+            words_count(shape->calls), words_share(shape->time_share));
     if (c) {
         escape_markdown(out, c->name);
         fprintf(out, " %s: %s (%s to %s) %s", result_status_name(c->status),

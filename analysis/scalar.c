@@ -100,8 +100,8 @@ bool scalar_seconds(const char *text, double *out)
     static const struct {
         const char *unit;
         double seconds;
-    } units[] = { { "", 1 },     { "s", 1 },     { "m", 60 },   { "min", 60 },
-                  { "h", 3600 }, { "ms", 1e-3 }, { "us", 1e-6 } };
+    } units[] = { { "", 1 },     { "s", 1 },     { "m", 60 },    { "min", 60 },
+                  { "h", 3600 }, { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 } };
     double value;
     const char *end = decimal(text, &value);
     if (!end || !(value >= 0))

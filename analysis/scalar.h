@@ -17,7 +17,7 @@ bool scalar_real(const char *text, double *out);
 bool scalar_count(const char *text, uint64_t *out);
 /* 4096, 64k, 512M, 2G, 1T, in powers of 1024; B, KB and KiB are understood as well. */
 bool scalar_bytes(const char *text, uint64_t *out);
-/* 60, 60s, 1.5m, 2h, 200ms, 50us; never negative. */
+/* 60, 60s, 1.5m, 2h, 200ms, 50us, 50ns; never negative. */
 bool scalar_seconds(const char *text, double *out);
 
 #endif

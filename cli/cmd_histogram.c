@@ -84,10 +84,12 @@ static enum status panel(FILE *script, const struct analysis *a, size_t number)
         bin_data(script, &bins);
     }
     fprintf(script,
-            "END\nset title \"%s %s: %s calls, %s of wall time\"\n"
+            "END\nstats $panel%zu using 2 nooutput\n"
+            "set xrange [-0.7:(STATS_records < 10 ? 9.7 : STATS_records - 0.3)]\nset title \"%s "
+            "%s: %s calls, %s of wall time\"\n"
             "plot $panel%zu using 2:xtic(1) with boxes linecolor rgb \"#3b6fc4\" "
             "notitle\n",
-            tilewise_op_name(g->op), tilewise_dtype_name(g->dtype), words_count(g->calls),
+            number, tilewise_op_name(g->op), tilewise_dtype_name(g->dtype), words_count(g->calls),
             words_share(g->heat.wall_share), number);
     return ST_OK;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +128,7 @@ static enum status make_plan(char *const *traces, int ntraces, struct plan **pla
 {
     struct summary *summary;
     struct plan_options options = {
-        .time_share = time_share,
+        .time_share = only ? 1 : time_share, /* --only names any shape of the trace */
         .max_bytes = plan_memory_budget(max_bytes),
         .supports = backend_cpu.supports,
     };
@@ -262,7 +263,14 @@ int cmd_replay(int argc, char **argv)
               stderr);
         return EXIT_BAD_USAGE;
     }
+    char settings[64] = "";
+    int used = 0;
+    if (seed != 1)
+        used = snprintf(settings, sizeof settings, " --seed %" PRIu64, seed);
+    if (threads)
+        snprintf(settings + used, sizeof settings - (size_t)used, " --threads %" PRIu64, threads);
     struct replay_view view = {
+        .settings = settings,
         .traces = argv + first,
         .ntraces = argc - first,
         .live = isatty(STDERR_FILENO),

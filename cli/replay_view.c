@@ -67,8 +67,8 @@ static const char *origin_of(const struct candidates *candidates, const char *na
 static void print_reproducer(const struct replay_view *view, size_t item, const char *name)
 {
     const char *origin = origin_of(view->candidates, name);
-    printf("        reproduce: tilewise replay --mode check --only %zu --kernel %s", item + 1,
-           name);
+    printf("        reproduce: tilewise replay --mode check --only %zu --kernel %s%s", item + 1,
+           name, view->settings);
     if (origin[0] == '/')
         printf(" --candidate %s", origin);
     for (int i = 0; i < view->ntraces; i++)
@@ -91,6 +91,8 @@ static void print_candidate(const struct replay_view *view, size_t item,
         print_ratio("best", c->ratio_best, c->best_lo, c->best_hi);
         printf("  %s", result_call_name(c->call));
     }
+    if (c->status == RESULT_PASSED && view->check_only)
+        printf("  largest error %.2f of the bound", c->worst_error);
     if (c->status == RESULT_PASSED && !c->deterministic)
         printf("  not deterministic");
     printf("%s%s\n", c->reason[0] ? "  " : "", c->reason);

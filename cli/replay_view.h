@@ -12,10 +12,11 @@ struct replay_view {
     const struct candidates *candidates;
     char *const *traces; /* as typed: for the line that reproduces a failure */
     int ntraces;
-    bool live;                       /* stderr is a terminal: show progress */
-    bool check_only;                 /* nothing is timed */
-    size_t rest;                     /* unplanned rows so far */
-    double rest_share;               /* of the recorded time */
+    const char *settings; /* options that change the data or the work, for the same line */
+    bool live;            /* stderr is a terminal: show progress */
+    bool check_only;      /* nothing is timed */
+    size_t rest;          /* unplanned rows so far */
+    double rest_share;    /* of the recorded time */
     double replayed_ns, recorded_ns; /* of the measured shapes: fidelity */
 };
 

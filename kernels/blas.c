@@ -60,9 +60,12 @@ static const void *batch_base(const void *base, unsigned dtype, int64_t stride, 
 struct blas_call blas_read(const struct tilewise_signature *s, const struct tilewise_args *args,
                            int64_t index)
 {
-    const void *a = batch_base(args->a, s->dtype_a, s->stride_a, index);
-    const void *b = batch_base(args->b, s->dtype_b, s->stride_b, index);
-    const void *c = batch_base(args->c, s->dtype_c, s->stride_c, index);
+    const void *a = args->a, *b = args->b, *c = args->c;
+    if (index > 0) {
+        a = batch_base(a, s->dtype_a, s->stride_a, index);
+        b = batch_base(b, s->dtype_b, s->stride_b, index);
+        c = batch_base(c, s->dtype_c, s->stride_c, index);
+    }
     struct blas_call call = {
         .m = s->m,
         .n = s->n,

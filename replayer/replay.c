@@ -12,6 +12,7 @@
 
 static const double baseline_part = 0.3;   /* of the budget; the rest is for the candidates */
 static const double equal_part = 0.3;      /* of a phase: the same for every case; rest by time */
+static const double least_part = 0.1;      /* of its equal part: what a late case still gets */
 static const double hang_s_min = 30;       /* a case may take this and... */
 static const double slow_rate_flops = 5e8; /* ...twenty calls at this rate */
 static const uint64_t library_bytes = 4ull << 30; /* address space a BLAS with threads may map */
@@ -119,12 +120,17 @@ static void skip_baseline(struct measure_baseline *out, enum result_status statu
     snprintf(out->reason, sizeof out->reason, "%s", reason);
 }
 
-/* Each case gets its part of what is left, so that what one does not use is there for the next. */
-static double next_budget(struct run *r, double part, double end_s)
+/* Each case gets its part of what the phase has left, so that what one does not use is there for
+ * the next; late ones still get a little. 0 when the phase has nothing left: with many cases the
+ * baselines would otherwise take the candidates' time as well. */
+static double next_budget(struct run *r, double part, double phase_end_s)
 {
-    double left_s = end_s - now_s(), of = r->spread;
+    double now = now_s(), of = r->spread;
     r->spread -= part;
-    return left_s > 0 && of > 0 ? left_s * part / of : 0;
+    if (now >= phase_end_s)
+        return 0;
+    double share_s = of > 0 ? (phase_end_s - now) * part / of : 0;
+    return fmax(share_s, least_part * r->o->budget_s * part);
 }
 
 static void start_phase(struct run *r, size_t nchosen)

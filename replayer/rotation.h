@@ -17,7 +17,8 @@ struct rotation {
     size_t sets, set_bytes, next;
     size_t offset[OPERAND_COUNT]; /* of each operand in a set */
     bool present[OPERAND_COUNT];
-    unsigned char alpha_value[16], beta_value[16];
+    _Alignas(16) unsigned char alpha_value[16];
+    _Alignas(16) unsigned char beta_value[16];
     struct tilewise_args args;
 };
 

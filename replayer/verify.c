@@ -20,7 +20,8 @@ struct stage {
     void *device[OPERAND_COUNT];
     void *scratch;
     struct tilewise_args args;
-    unsigned char alpha_value[16], beta_value[16];
+    _Alignas(16) unsigned char alpha_value[16];
+    _Alignas(16) unsigned char beta_value[16];
     double alpha, beta;
     struct verify_report *report;
 };

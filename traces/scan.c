@@ -187,7 +187,8 @@ static uint64_t end_of_bad_frame(struct scan *s, const struct scan_frame *f)
     struct frame_header next;
     uint64_t end = f->offset + f->header.header_bytes + f->header.stored_bytes;
     enum frame_verdict verdict = look(s, end, &next);
-    if (verdict == FRAME_GOOD || verdict == FRAME_TOO_NEW || is_end(s, end))
+    if (verdict == FRAME_GOOD || verdict == FRAME_TOO_NEW ||
+        (is_end(s, end) && !is_end(s, end - 1)))
         return end;
     return search(s, f->offset + 1);
 }
@@ -239,7 +240,7 @@ static bool take_frame(struct scan *s, struct scan_frame *f)
         why = got < f->count ? NULL : "payload checksum";
     }
     uint64_t start = s->offset;
-    s->offset = end_of_bad_frame(s, f);
+    s->offset = why ? end_of_bad_frame(s, f) : search(s, start + 1);
     if (!why && is_end(s, s->offset))
         scan_damage(s, start, s->offset - start, "torn frame at the end");
     else

@@ -157,7 +157,7 @@ static void macro_kernel(struct tile tile, const real *a, const real *b, int64_t
             tile.rows = smaller(rows - i, TILE_ROWS);
             tile.a = a + i * tile.k;
             tile.c = c + i + j * tile.ldc;
-            tile_table[TILE_PACKED][tile_vectors(tile.rows) - 1][width - 1](&tile);
+            tile_table[TILE_PACKED][tile_vectors(tile.rows)][width](&tile);
         }
     }
 }
@@ -232,30 +232,40 @@ static size_t gemm_direct_bytes(int64_t k)
     return (size_t)(k * TILE_ROWS) * sizeof(real);
 }
 
+/* One panel of rows against all columns of B. */
+static void direct_rows(struct tile *tile, int64_t vectors, const struct blas_call *call,
+                        struct tile_split split)
+{
+    bool columns = call->b.row == 1;
+    tile_fn *const *table = tile_table[columns ? TILE_COLS_B : TILE_ROWS_B][vectors];
+    tile->b_step = columns ? call->b.column : call->b.row;
+    tile->b = (const real *)call->b.base;
+    for (int64_t j = 0, t = 0, width; j < call->n; j += width, t++) {
+        width = tile_width(split, t);
+        table[width](tile);
+        tile->b += width * call->b.column;
+        tile->c += width * tile->ldc;
+    }
+}
+
 static void gemm_direct(const struct blas_call *call, void *scratch)
 {
     struct tile_split split = tile_split_of(call->n);
-    bool columns = call->b.row == 1;
-    const enum tile_mode mode = columns ? TILE_COLS_B : TILE_ROWS_B;
-    struct tile tile = { .k = call->k,
-                         .b_step = columns ? call->b.column : call->b.row,
-                         .ldc = call->c.column,
-                         .alpha = (real)call->alpha,
-                         .beta = (real)call->beta };
-    for (int64_t i = 0; i < call->m; i += TILE_ROWS) {
-        tile.rows = smaller(call->m - i, TILE_ROWS);
-        int64_t vectors = tile_vectors(tile.rows);
+    struct tile tile = {
+        .k = call->k, .ldc = call->c.column, .alpha = (real)call->alpha, .beta = (real)call->beta
+    };
+    bool turn = call->a.row != 1;
+    for (int64_t i = 0, vectors; i < call->m; i += vectors * VL) {
+        int64_t left = call->m - i;
+        vectors = turn ? tile_vectors(left) : tile_tall_vectors(left, call->n);
+        tile.rows = smaller(left, vectors * VL);
         tile.a = element(call->a, i, 0);
-        tile.a_step = call->a.column;
-        if (call->a.row != 1) {
+        tile.a_step = turn ? vectors * VL : call->a.column;
+        tile.c = (real *)call->c.base + i;
+        if (turn) {
             turn_rows(scratch, (struct panel){ tile.a, 1, call->a.row, tile.rows, call->k });
             tile.a = scratch;
-            tile.a_step = vectors * VL;
         }
-        for (int64_t j = 0, t = 0; j < call->n; j += tile_width(split, t), t++) {
-            tile.b = element(call->b, 0, j);
-            tile.c = (real *)call->c.base + i + j * tile.ldc;
-            tile_table[mode][vectors - 1][tile_width(split, t) - 1](&tile);
-        }
+        direct_rows(&tile, vectors, call, split);
     }
 }

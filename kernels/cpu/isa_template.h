@@ -11,23 +11,42 @@
 
 #include "kernels/cpu/thin_template.h"
 
-/* One rounding everywhere, also where the processor has no fused multiply-add. */
+#if VECTOR_BYTES > 16
 static void add_run(int64_t count, double alpha, const void *x_any, void *y_any)
 {
     const real *x = x_any;
-    real *y = y_any, scale = (real)alpha;
+    real *y = y_any;
+    vec scale = vec_all((real)alpha);
     int64_t i = 0;
-    if (scale == 1)
-        for (; i < count; i++)
-            y[i] = x[i] + y[i];
-#if VECTOR_BYTES > 16
+    for (; i + 4 * VL <= count; i += 4 * VL)
+#pragma GCC unroll 4
+        for (int v = 0; v < 4; v++)
+            vec_store(y + i + v * VL,
+                      vec_fma(scale, vec_load(x + i + v * VL), vec_load(y + i + v * VL)));
     for (; i + VL <= count; i += VL)
-        vec_store(y + i, vec_fma(vec_all(scale), vec_load(x + i), vec_load(y + i)));
-#endif
-    for (; i < count; i++)
-        y[i] = REAL_BITS == 32 ? (real)fmaf((float)scale, (float)x[i], (float)y[i])
-                               : (real)fma((double)scale, (double)x[i], (double)y[i]);
+        vec_store(y + i, vec_fma(scale, vec_load(x + i), vec_load(y + i)));
+    if (i < count) {
+        vec_mask mask = vec_first(count - i);
+        vec sum = vec_fma(scale, vec_load_part(x + i, mask), vec_load_part(y + i, mask));
+        vec_store_part(y + i, mask, sum);
+    }
 }
+#else
+/* One rounding everywhere, also where the processor has no fused multiply-add. */
+static real add_one(real alpha, real x, real y)
+{
+    return REAL_BITS == 32 ? (real)fmaf((float)alpha, (float)x, (float)y)
+                           : (real)fma((double)alpha, (double)x, (double)y);
+}
+
+static void add_run(int64_t count, double alpha, const void *x_any, void *y_any)
+{
+    const real *x = x_any;
+    real *y = y_any;
+    for (int64_t i = 0; i < count; i++)
+        y[i] = alpha == 1 ? x[i] + y[i] : add_one((real)alpha, x[i], y[i]);
+}
+#endif
 
 #define ISA_PASTE(bits, isa) isa_f##bits##_##isa
 #define ISA_NAME(bits, isa)  ISA_PASTE(bits, isa)

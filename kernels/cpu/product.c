@@ -19,30 +19,47 @@ static struct blas_matrix turned(struct blas_matrix x)
 }
 
 /* C^T = B^T A^T */
-static struct blas_call transposed(struct blas_call call)
+static void transpose(struct blas_call *call)
 {
-    struct blas_call t = call;
-    t.m = call.n;
-    t.n = call.m;
-    t.a = turned(call.b);
-    t.b = turned(call.a);
-    t.c = turned(call.c);
-    return t;
+    struct blas_matrix a = call->a;
+    int64_t m = call->m;
+    call->m = call->n;
+    call->n = m;
+    call->a = turned(call->b);
+    call->b = turned(a);
+    call->c = turned(call->c);
 }
 
-static enum way choose_way(const struct blas_call *call)
+/* Bytes of A that stay in L2 between two calls: there is no need to stream it. */
+enum { RESIDENT_BYTES = 768 << 10 };
+
+/* A thin product streams A once, in order. The register tile is better where A is near and both A
+ * and C lie along the long side as the tile reads them. */
+static bool is_thin(const struct isa *isa, const struct blas_call *call)
 {
-    if (call->n <= ISA_THIN || call->m <= ISA_THIN)
-        return WAY_THIN;
+    bool few_columns = call->n < call->m || (call->n == call->m && call->c.row == 1);
+    int64_t thin = few_columns ? call->n : call->m, fat = few_columns ? call->m : call->n;
+    if (thin > ISA_THIN)
+        return false;
+    bool a_fits = few_columns ? call->a.row == 1 : call->b.column == 1;
+    bool c_fits = few_columns ? call->c.row == 1 : call->c.column == 1;
+    int64_t bytes = fat * call->k * (isa->dtype == TILEWISE_F64 ? 8 : 4);
+    return !c_fits || (!a_fits && call->k >= 16) || bytes > RESIDENT_BYTES;
+}
+
+static enum way choose_way(const struct isa *isa, const struct blas_call *call)
+{
     double volume = (double)call->m * (double)call->n * (double)call->k;
+    if (is_thin(isa, call))
+        return WAY_THIN;
     return volume <= 96. * 96 * 96 ? WAY_DIRECT : WAY_PACKED;
 }
 
 /* Turn the call as its way wants it: few columns for thin, the rows of C side by side otherwise. */
-static struct blas_call oriented(struct blas_call call, enum way way)
+static void orient(struct blas_call *call, enum way way)
 {
-    bool turn = way == WAY_THIN ? call.n > call.m : call.c.row != 1;
-    return turn ? transposed(call) : call;
+    if (way == WAY_THIN ? call->n > call->m : call->c.row != 1)
+        transpose(call);
 }
 
 static size_t way_bytes(const struct isa *isa, const struct blas_call *call, enum way way)
@@ -119,20 +136,32 @@ static struct blas_call part_of(const struct cut *cut, uint32_t part)
     return call;
 }
 
+static void run_way(const struct isa *isa, enum way way, const struct blas_call *call,
+                    void *scratch)
+{
+    if (way == WAY_THIN)
+        isa->thin(call, scratch);
+    else if (way == WAY_DIRECT)
+        isa->direct(call, scratch);
+    else
+        isa->packed(call, scratch);
+}
+
 static void run_part(void *work, uint32_t part)
 {
     const struct cut *cut = work;
-    const struct isa *isa = cut->isa;
     struct blas_call call = part_of(cut, part);
-    void *scratch = cut->scratch + part * cut->scratch_bytes;
-    if (call.m == 0 || call.n == 0)
-        return;
-    if (cut->way == WAY_THIN)
-        isa->thin(&call, scratch);
-    else if (cut->way == WAY_DIRECT)
-        isa->direct(&call, scratch);
-    else
-        isa->packed(&call, scratch);
+    if (call.m > 0 && call.n > 0)
+        run_way(cut->isa, cut->way, &call, cut->scratch + part * cut->scratch_bytes);
+}
+
+static void run_threads(const struct isa *isa, enum way way, const struct blas_call *call,
+                        const struct tilewise_args *args, uint32_t threads)
+{
+    struct cut cut = { .isa = isa, .call = call, .way = way, .scratch = args->scratch };
+    cut.scratch_bytes = way_bytes(isa, call, way);
+    choose_grid(&cut, threads);
+    team_run(cut.rows * cut.columns, run_part, &cut);
 }
 
 /* C = beta C, without reading it when beta is zero. */
@@ -151,20 +180,22 @@ static void scale_only(const struct isa *isa, const struct blas_call *call)
         }
 }
 
-static void multiply(const struct isa *isa, struct blas_call call, const struct tilewise_args *args)
+static void multiply(const struct isa *isa, struct blas_call *call,
+                     const struct tilewise_args *args)
 {
-    if (call.m == 0 || call.n == 0)
+    if (call->m == 0 || call->n == 0)
         return;
-    if (call.k == 0 || call.alpha == 0) {
-        scale_only(isa, &call);
+    if (call->k == 0 || call->alpha == 0) {
+        scale_only(isa, call);
         return;
     }
-    struct cut cut = { .isa = isa, .way = choose_way(&call), .scratch = args->scratch };
-    call = oriented(call, cut.way);
-    cut.call = &call;
-    cut.scratch_bytes = way_bytes(isa, &call, cut.way);
-    choose_grid(&cut, worth_threads(&call, cut.way, args->threads));
-    team_run(cut.rows * cut.columns, run_part, &cut);
+    enum way way = choose_way(isa, call);
+    orient(call, way);
+    uint32_t threads = args->threads < 2 ? 1 : worth_threads(call, way, args->threads);
+    if (threads == 1)
+        run_way(isa, way, call, args->scratch);
+    else
+        run_threads(isa, way, call, args, threads);
 }
 
 /* A part needs no more than the whole would. */
@@ -176,14 +207,16 @@ size_t product_scratch_bytes(const struct isa *isa, const struct tilewise_signat
     struct blas_call call = blas_read(s, &args, 0);
     if (call.m == 0 || call.n == 0 || call.k == 0)
         return 0;
-    enum way way = choose_way(&call);
-    call = oriented(call, way);
+    enum way way = choose_way(isa, &call);
+    orient(&call, way);
     return way_bytes(isa, &call, way) * worth_threads(&call, way, threads);
 }
 
 void product_run(const struct isa *isa, const struct tilewise_signature *s,
                  const struct tilewise_args *args)
 {
-    for (int64_t index = 0; index < blas_batches(s); index++)
-        multiply(isa, blas_read(s, args, index), args);
+    for (int64_t index = 0; index < blas_batches(s); index++) {
+        struct blas_call call = blas_read(s, args, index);
+        multiply(isa, &call, args);
+    }
 }

@@ -170,15 +170,30 @@ SIMD_INLINE void vec_transpose(vec x[VL])
     }
 }
 
-/* Sum of the elements, in a fixed order. */
-SIMD_INLINE real vec_sum(vec v)
+/* The sums of `count` vectors, a power of two up to VL, together: element i + VL / 2 is added to
+ * element i, and so on in halves, two vectors sharing one as soon as they fit. */
+SIMD_INLINE void vec_sums(real *sums, const vec *vectors, const int count)
 {
+    vec v[VL];
     real x[VL];
-    vec_store(x, v);
-    for (int half = VL / 2; half > 0; half /= 2)
+#pragma GCC unroll 16
+    for (int i = 0; i < count; i++)
+        v[i] = vectors[i];
+#pragma GCC unroll 4
+    for (int half = count / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+        for (int i = 0; i < half; i++)
+            v[i] = __builtin_shufflevector(v[i], v[i + half], SIMD_LOWER) +
+                   __builtin_shufflevector(v[i], v[i + half], SIMD_UPPER);
+    vec_store(x, v[0]);
+#pragma GCC unroll 4
+    for (int half = VL / 2; half >= count; half /= 2)
+#pragma GCC unroll 8
         for (int i = 0; i < half; i++)
             x[i] += x[i + half];
-    return x[0];
+#pragma GCC unroll 16
+    for (int i = 0; i < count; i++)
+        sums[i] = x[i];
 }
 
 #endif

@@ -4,11 +4,11 @@
  * function per number of vectors and per orientation of A. Uses gemm_template.h.
  */
 
-enum { THIN_ROWS = 2048 / ISA_THIN * 2 }; /* rows of A whose sums are kept in L1 */
+enum { THIN_ROWS = 1024 }; /* rows of A whose sums are kept in L1 */
 
 /* Columns of A (contiguous) taken at once by thin_columns, rows of A by thin_rows. */
 #if VECTOR_BYTES == 64
-#define THIN_STEPS(columns) ((columns) == 1 ? 8 : 4)
+#define THIN_STEPS(columns) 4
 #define THIN_DOTS(columns)  ((columns) == 1 ? 8 : 4)
 #else
 #define THIN_STEPS(columns) ((columns) == 1 ? 4 : 2)
@@ -29,7 +29,7 @@ SIMD_INLINE void thin_columns_step(const struct thin *t, int64_t p, const int co
                                    const int steps)
 {
     vec x[8][ISA_THIN];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int s = 0; s < steps; s++)
 #pragma GCC unroll 4
         for (int c = 0; c < columns; c++)
@@ -42,10 +42,11 @@ SIMD_INLINE void thin_columns_step(const struct thin *t, int64_t p, const int co
 #pragma GCC unroll 4
         for (int c = 0; c < columns; c++)
             sum[c] = vec_load(t->sums + c * THIN_ROWS + i);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int s = 0; s < steps; s++) {
             const real *from = a + s * t->step + i;
             vec y = full ? vec_load(from) : vec_load_part(from, mask);
+            __builtin_prefetch(from + steps * t->step, 0, 3);
 #pragma GCC unroll 4
             for (int c = 0; c < columns; c++)
                 sum[c] = vec_fma(y, x[s][c], sum[c]);
@@ -68,35 +69,45 @@ SIMD_INLINE void thin_columns(const struct thin *t, const int columns)
         thin_columns_step(t, p, columns, 1);
 }
 
+/* sum[c][d] += A[i + d][p ...] x[c][p ...], one vector of steps. */
+SIMD_INLINE void thin_rows_vector(const struct thin *t, vec sum[ISA_THIN][8], const real *a,
+                                  int64_t p, const int columns, const int dots, const bool part)
+{
+    vec_mask mask = vec_first(t->depth - p);
+    vec x[ISA_THIN];
+#pragma GCC unroll 4
+    for (int c = 0; c < columns; c++)
+        x[c] = part ? vec_load_part(t->x[c] + p, mask) : vec_load(t->x[c] + p);
+#pragma GCC unroll 16
+    for (int d = 0; d < dots; d++) {
+        const real *from = a + d * t->step + p;
+        vec y = part ? vec_load_part(from, mask) : vec_load(from);
+#pragma GCC unroll 4
+        for (int c = 0; c < columns; c++)
+            sum[c][d] = vec_fma(y, x[c], sum[c][d]);
+    }
+}
+
 /* Dot products of `dots` rows of A, from row i on, with every x (contiguous here). */
 SIMD_INLINE void thin_rows_step(const struct thin *t, int64_t i, const int columns, const int dots)
 {
-    vec sum[8][ISA_THIN];
-#pragma GCC unroll 8
-    for (int d = 0; d < dots; d++)
+    vec sum[ISA_THIN][8];
 #pragma GCC unroll 4
-        for (int c = 0; c < columns; c++)
-            sum[d][c] = vec_all(0);
+    for (int c = 0; c < columns; c++)
+#pragma GCC unroll 16
+        for (int d = 0; d < dots; d++)
+            sum[c][d] = vec_all(0);
     const real *a = t->a + i * t->step;
-    for (int64_t p = 0; p < t->depth; p += VL) {
-        vec x[ISA_THIN];
-        bool full = t->depth - p >= VL;
-        vec_mask mask = vec_first(t->depth - p);
+    int64_t p = 0;
+    for (; p + VL <= t->depth; p += VL)
+        thin_rows_vector(t, sum, a, p, columns, dots, false);
+    if (p < t->depth)
+        thin_rows_vector(t, sum, a, p, columns, dots, true);
 #pragma GCC unroll 4
-        for (int c = 0; c < columns; c++)
-            x[c] = full ? vec_load(t->x[c] + p) : vec_load_part(t->x[c] + p, mask);
-#pragma GCC unroll 8
-        for (int d = 0; d < dots; d++) {
-            const real *from = a + d * t->step + p;
-            vec y = full ? vec_load(from) : vec_load_part(from, mask);
+    for (int c = 0; c < columns; c++)
 #pragma GCC unroll 4
-            for (int c = 0; c < columns; c++)
-                sum[d][c] = vec_fma(y, x[c], sum[d][c]);
-        }
-    }
-    for (int d = 0; d < dots; d++)
-        for (int c = 0; c < columns; c++)
-            t->sums[c * THIN_ROWS + i + d] = vec_sum(sum[d][c]);
+        for (int d = 0; d < dots; d += VL)
+            vec_sums(t->sums + c * THIN_ROWS + i + d, sum[c] + d, dots < VL ? dots : VL);
 }
 
 SIMD_INLINE void thin_rows(const struct thin *t, const int columns)

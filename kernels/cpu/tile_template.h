@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The register tile: up to TILE_VECTORS vectors of rows by TILE_COLUMNS columns of C stay in
- * registers over all of k. Every smaller tile is its own function, so that the edges of C run at
- * the same speed per element and no lane of the column direction is wasted.
+ * registers over all of k; where there are few columns, up to TILE_TALLEST vectors. Every smaller
+ * tile is its own function, so that the edges of C run at the same speed per element and no lane of
+ * the column direction is wasted.
  */
 #include "kernels/cpu/simd.h"
 
-enum { TILE_ROWS = TILE_VECTORS * VL };
+enum { TILE_ROWS = TILE_VECTORS * VL, TILE_TALLEST = 8 };
 
 /* How A and B lie in memory. */
 enum tile_mode {
@@ -27,7 +28,7 @@ struct tile {
 
 typedef void tile_fn(const struct tile *t);
 
-typedef vec tile_sums[TILE_COLUMNS][TILE_VECTORS];
+typedef vec tile_sums[TILE_COLUMNS][TILE_TALLEST];
 
 SIMD_INLINE void tile_store(const struct tile *t, tile_sums sum, const int vectors,
                             const int columns)
@@ -37,7 +38,7 @@ SIMD_INLINE void tile_store(const struct tile *t, tile_sums sum, const int vecto
     vec_mask mask = vec_first(tail);
 #pragma GCC unroll 16
     for (int j = 0; j < columns; j++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < vectors; v++) {
             real *c = t->c + j * t->ldc + v * VL;
             bool full = v < vectors - 1 || tail == VL;
@@ -51,13 +52,13 @@ SIMD_INLINE void tile_store(const struct tile *t, tile_sums sum, const int vecto
         }
 }
 
-SIMD_INLINE void tile_step(tile_sums sum, const vec a[TILE_VECTORS], const real *b, int64_t apart,
+SIMD_INLINE void tile_step(tile_sums sum, const vec a[TILE_TALLEST], const real *b, int64_t apart,
                            const int vectors, const int columns)
 {
 #pragma GCC unroll 16
     for (int j = 0; j < columns; j++) {
         vec x = vec_all(b[j * apart]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < vectors; v++)
             sum[j][v] = vec_fma(a[v], x, sum[j][v]);
     }
@@ -74,8 +75,8 @@ SIMD_INLINE void tile_sum(const struct tile *t, tile_sums sum, const int vectors
     const real *a = t->a, *b = t->b;
 #pragma GCC unroll 4
     for (int64_t p = 0; p < t->k; p++, a += a_step, b += b_step) {
-        vec x[TILE_VECTORS];
-#pragma GCC unroll 4
+        vec x[TILE_TALLEST];
+#pragma GCC unroll 8
         for (int v = 0; v < vectors; v++)
             x[v] =
                 packed || v < vectors - 1 ? vec_load(a + v * VL) : vec_load_part(a + v * VL, mask);
@@ -89,7 +90,7 @@ SIMD_INLINE void tile_run(const struct tile *t, const int vectors, const int col
     tile_sums sum;
 #pragma GCC unroll 16
     for (int j = 0; j < columns; j++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < vectors; v++) {
             sum[j][v] = vec_all(0);
             if (mode == TILE_PACKED) /* C comes from far away: ask for it now */
@@ -101,17 +102,25 @@ SIMD_INLINE void tile_run(const struct tile *t, const int vectors, const int col
 
 /* clang-format off */
 #if TILE_COLUMNS == 14
-#define TILE_COLUMN_LIST(X, m, v) X(m, v, 1) X(m, v, 2) X(m, v, 3) X(m, v, 4) X(m, v, 5) X(m, v, 6) \
+#define TILE_COLUMNS_LIST(X, m, v) X(m, v, 1) X(m, v, 2) X(m, v, 3) X(m, v, 4) X(m, v, 5) X(m, v, 6) \
     X(m, v, 7) X(m, v, 8) X(m, v, 9) X(m, v, 10) X(m, v, 11) X(m, v, 12) X(m, v, 13) X(m, v, 14)
+#define TILE_TALL_LIST(X, m) X(m, 4, 1) X(m, 4, 2) X(m, 4, 3) X(m, 4, 4) X(m, 4, 5) X(m, 4, 6)     \
+    X(m, 8, 1) X(m, 8, 2) X(m, 8, 3)
+enum { TALL_4 = 6, TALL_8 = 3 }; /* columns, at most, of tiles of 4 and of 8 vectors */
 #elif TILE_COLUMNS == 6
-#define TILE_COLUMN_LIST(X, m, v) X(m, v, 1) X(m, v, 2) X(m, v, 3) X(m, v, 4) X(m, v, 5) X(m, v, 6)
+#define TILE_COLUMNS_LIST(X, m, v) X(m, v, 1) X(m, v, 2) X(m, v, 3) X(m, v, 4) X(m, v, 5) X(m, v, 6)
+#define TILE_TALL_LIST(X, m) X(m, 4, 1) X(m, 4, 2) X(m, 4, 3) X(m, 8, 1)
+enum { TALL_4 = 3, TALL_8 = 1 };
 #else
-#define TILE_COLUMN_LIST(X, m, v) X(m, v, 1) X(m, v, 2) X(m, v, 3) X(m, v, 4)
+#define TILE_COLUMNS_LIST(X, m, v) X(m, v, 1) X(m, v, 2) X(m, v, 3) X(m, v, 4)
+#define TILE_TALL_LIST(X, m) X(m, 4, 1) X(m, 4, 2) X(m, 8, 1)
+enum { TALL_4 = 2, TALL_8 = 1 };
 #endif
 #define TILE_LIST(X)                                                                               \
-    TILE_COLUMN_LIST(X, TILE_PACKED, 1) TILE_COLUMN_LIST(X, TILE_PACKED, 2)                        \
-    TILE_COLUMN_LIST(X, TILE_ROWS_B, 1) TILE_COLUMN_LIST(X, TILE_ROWS_B, 2)                        \
-    TILE_COLUMN_LIST(X, TILE_COLS_B, 1) TILE_COLUMN_LIST(X, TILE_COLS_B, 2)
+    TILE_COLUMNS_LIST(X, TILE_PACKED, 1) TILE_COLUMNS_LIST(X, TILE_PACKED, 2)                      \
+    TILE_COLUMNS_LIST(X, TILE_ROWS_B, 1) TILE_COLUMNS_LIST(X, TILE_ROWS_B, 2)                      \
+    TILE_COLUMNS_LIST(X, TILE_COLS_B, 1) TILE_COLUMNS_LIST(X, TILE_COLS_B, 2)                      \
+    TILE_TALL_LIST(X, TILE_ROWS_B) TILE_TALL_LIST(X, TILE_COLS_B)
 
 #define X(mode, vectors, columns)                                                                  \
     static void tile_##mode##_##vectors##_##columns(const struct tile *t)                          \
@@ -121,9 +130,9 @@ SIMD_INLINE void tile_run(const struct tile *t, const int vectors, const int col
 TILE_LIST(X)
 #undef X
 
-static tile_fn *const tile_table[TILE_MODES][TILE_VECTORS][TILE_COLUMNS] = {
+static tile_fn *const tile_table[TILE_MODES][TILE_TALLEST + 1][TILE_COLUMNS + 1] = {
 #define X(mode, vectors, columns)                                                                  \
-    [mode][vectors - 1][columns - 1] = tile_##mode##_##vectors##_##columns,
+    [mode][vectors][columns] = tile_##mode##_##vectors##_##columns,
     TILE_LIST(X)
 #undef X
 };
@@ -137,6 +146,8 @@ struct tile_split {
 static struct tile_split tile_split_of(int64_t columns)
 {
     int64_t tiles = (columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
+    if (tiles == 1)
+        return (struct tile_split){ columns, 0 };
     return (struct tile_split){ columns / tiles, columns % tiles };
 }
 
@@ -145,7 +156,19 @@ static int64_t tile_width(struct tile_split split, int64_t index)
     return split.width + (index < split.wide);
 }
 
+/* Vectors of a panel of A. */
 static int64_t tile_vectors(int64_t rows)
 {
     return rows >= TILE_ROWS ? TILE_VECTORS : (rows + VL - 1) / VL;
+}
+
+/* Vectors of the next tile where A is read in place: few columns leave registers for more rows,
+ * which is what keeps both multipliers busy. */
+static int64_t tile_tall_vectors(int64_t rows, int64_t columns)
+{
+    if (columns <= TALL_8 && rows > 4 * VL)
+        return 8 * VL <= rows + VL - 1 ? 8 : 4;
+    if (columns <= TALL_4 && 4 * VL <= rows + VL - 1)
+        return 4;
+    return tile_vectors(rows);
 }

@@ -9,7 +9,7 @@ commands=$("$TILEWISE" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 helps() { "$TILEWISE" "$1" --help >"$work/help" 2>"$work/err" && grep -q "tilewise $1" "$work/help" &&
     [ ! -s "$work/err" ]; }
 
-check "help lists commands" test "$(echo "$commands" | wc -w)" -ge 2
+check "help lists commands" test "$(echo "$commands" | wc -w)" -ge 11
 for command in $commands; do
     check "$command: --help goes to stdout" helps "$command"
     check "$command: a wrong option is named" refuses 64 "zzzz" "$TILEWISE" "$command" --zzzz
@@ -23,13 +23,8 @@ check "help of an unknown command" refuses 64 "no command 'nothing-like-it'" \
     "$TILEWISE" help nothing-like-it
 check "two topics at once" refuses 64 "unexpected argument 'b'" "$TILEWISE" help doctor b
 
-for command in info merge validate replay report histogram record ctl; do
-    if echo "$commands" | grep -qx $command; then
-        check "$command: a missing argument is named" refuses 64 "missing argument" \
-            "$TILEWISE" $command
-    else
-        skip "$command: a missing argument is named" "no such command in this build"
-    fi
+for command in record ctl info replay report histogram merge validate; do
+    check "$command: a missing argument is named" refuses 64 "missing argument" "$TILEWISE" $command
 done
 
 full_stdout() { "$TILEWISE" "$@" >/dev/full; }

@@ -79,7 +79,7 @@ Test(decide, low_and_varying_is_stay, .init = setup)
 Test(decide, low_and_stable_is_note, .init = setup)
 {
     heat = (struct heat){ .value = 0.04, .lo = 0.03, .hi = 0.05, .level = HEAT_LOW };
-    expect(DECIDE_NOTE, "heat 0.040 (0.030 to 0.050) is low (below 0.10)");
+    expect(DECIDE_NOTE, "Heat 0.040 (0.030 to 0.050) is not surely 0.10 or more");
 }
 
 Test(decide, low_and_bucketable_is_note, .init = setup)
@@ -270,7 +270,7 @@ Test(decide, half_a_replay_does_not_say_keep, .init = replayed)
 Test(decide, a_cold_group_is_not_refined, .init = replayed)
 {
     heat.level = HEAT_LOW;
-    expect(DECIDE_NOTE, "is low");
+    expect(DECIDE_NOTE, "is not surely");
 }
 
 Test(decide, every_word_has_an_advice)
@@ -372,16 +372,18 @@ Test(headroom, speed_of_light_by_hand, .init = two_shapes)
 
 Test(headroom, share_above_the_ceiling_by_hand, .init = two_shapes)
 {
-    cr_assert_float_eq(headroom_of(&cases[0], &ceiling), 1 - 2100.0 / 5000, 1e-9);
-    cases[0].baseline_best_ns = 1000;
-    cr_assert_eq(headroom_of(&cases[0], &ceiling), 0);
+    cr_assert_float_eq(headroom_of(&cases[0], &ceiling, &policy.headroom), 1 - 2100.0 / 5000, 1e-9);
+    cases[0].baseline_best_ns = 2050;
+    cr_assert_eq(headroom_of(&cases[0], &ceiling, &policy.headroom), 0);
+    cases[0].baseline_best_ns = 1000; /* the ceiling must be wrong */
+    cr_assert(isnan(headroom_of(&cases[0], &ceiling, &policy.headroom)));
 }
 
 Test(headroom, unknown_without_ceiling_or_baseline, .init = two_shapes)
 {
-    cr_assert(isnan(headroom_of(&cases[0], NULL)));
+    cr_assert(isnan(headroom_of(&cases[0], NULL, &policy.headroom)));
     cases[0].baseline_best_ns = NAN;
-    cr_assert(isnan(headroom_of(&cases[0], &ceiling)));
+    cr_assert(isnan(headroom_of(&cases[0], &ceiling, &policy.headroom)));
     ceiling.rate_flops = NAN;
     cr_assert(isnan(headroom_sol_ns(&cases[0].signature, &ceiling)));
     cr_assert_null(headroom_ceiling(&set, TILEWISE_F64));
@@ -518,6 +520,28 @@ Test(policy, a_file_changes_what_it_names)
     cr_assert_not(policy.gain.deterministic);
     cr_assert_eq(policy.evidence.calls_per_window, 2000);
     cr_assert_eq(policy.stability.k90, 32);
+}
+
+Test(policy, the_documented_file_is_the_default)
+{
+    struct policy defaults;
+    struct fault fault;
+    policy_default(&defaults);
+    cr_assert_eq(
+        read_policy("heat:      { high: 0.10 }\n"
+                    "stability: { k90: 32, cov05: 0.90, unseen: 0.02, drift: 0.05, table: 0.95, "
+                    "moving: 4 }\n"
+                    "tile:      { m: 64, n: 64, k: 32 }\n"
+                    "evidence:  { coverage-time: 0.80, lost: 0.01, windows: 10, "
+                    "calls-per-window: 100, replayed: 0.80 }\n"
+                    "headroom:  { stop: 0.03, slack: 0.05 }\n"
+                    "gain:      { adopt: 0.02, pilot: 0.005, worst-ratio: 0.99, noise: 0.01, "
+                    "dispatch: 50ns, deterministic: yes }\n",
+                    &fault),
+        ST_OK, "%s", fault.text);
+    cr_assert_float_eq(policy.gain.dispatch_s, defaults.gain.dispatch_s, 1e-20);
+    policy.gain.dispatch_s = defaults.gain.dispatch_s;
+    cr_assert_eq(memcmp(&policy, &defaults, sizeof policy), 0);
 }
 
 Test(policy, a_typing_error_is_found)

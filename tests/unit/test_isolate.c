@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -91,9 +92,9 @@ static void devours(void *context, void *message)
 {
     (void)context;
     struct answer *a = message;
-    char *memory = malloc((size_t)1 << 34);
-    a->value = memory == NULL;
-    free(memory);
+    void *memory = mmap(NULL, (size_t)1 << 34, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    a->value = memory == MAP_FAILED;
 }
 
 Test(isolate, memory_limit_holds_in_the_child)

@@ -396,6 +396,23 @@ Test(analysis, results_of_another_entry_point_do_not_match, .init = setup_replay
     cr_assert(has(analysis->notes[0], "1 replayed case is not in these traces"));
 }
 
+Test(analysis, alignment_and_strides_share_a_row, .init = build_trace)
+{
+    struct tilewise_signature s = fixture_gemm(16, 384, 1536);
+    s.align_c = 6;
+    fixture_calls(trace, 3, &s, 7, 100);
+    s.lda = 2000;
+    fixture_calls(trace, 4, &s, 8, 100);
+    s.trans_a = TILEWISE_T;
+    fixture_calls(trace, 5, &s, 9, 100);
+    fixture_done(trace);
+    analyse();
+    cr_assert_eq(analysis->nshapes, 5); /* three gemm, the transposed one, add */
+    cr_assert_eq(analysis->shapes[0].calls, 1015);
+    cr_assert_eq(analysis->shapes[0].signatures, 3);
+    expect(parse(print(JSON)), "shapes.0.signatures", "3");
+}
+
 Test(analysis, of_two_measurements_the_last_counts, .init = setup_replay)
 {
     cases[1] = cases[0];
@@ -409,8 +426,10 @@ Test(analysis, a_result_above_the_ceiling_is_an_error_in_the_notes, .init = setu
     ceiling.rate_flops = 1e12;
     analyse();
     cr_assert_gt(analysis->nnotes, 0);
-    cr_assert(has(analysis->notes[0], "error: f32 gemm 16x384x1536"), "%s", analysis->notes[0]);
-    cr_assert(has(analysis->notes[0], "above the measured ceiling"));
+    cr_assert(has(analysis->notes[0], "error: 3 baseline and 3 candidate results are above the "
+                                      "measured ceiling (first: f32 gemm 16x384x1536"),
+              "%s", analysis->notes[0]);
+    cr_assert_eq(analysis->nnotes, 1);
     cr_assert_neq(analysis->ops[0].decision.verdict, DECIDE_PILOT);
 }
 
@@ -450,7 +469,7 @@ Test(report_text, coverage_comes_first, .init = setup)
     char *text = print(TEXT);
     cr_assert_eq(strncmp(text, "coverage: 100.0 % of 4,000 calls, 100.0 % of the time;", 54), 0,
                  "%.120s", text);
-    cr_assert(has(text, "gemm f32: spike\n  why:  heat 0.300"));
+    cr_assert(has(text, "gemm f32: spike\n  why:  Heat 0.300"));
     cr_assert(has(text, "small"));
     cr_assert(has(text, "skinny"));
 }

@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,17 +106,33 @@ static inline void fixture_write(const char *path, struct bytes b)
     close(fd);
 }
 
-/* A directory of this test's own; the test's process is its own too. */
+static char fixture_dir[64];
+
+static inline int fixture_remove(const char *path, const struct stat *info, int type,
+                                 struct FTW *place)
+{
+    (void)info, (void)type, (void)place;
+    return remove(path);
+}
+
+static inline void fixture_clean(void)
+{
+    nftw(fixture_dir, fixture_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A file in a directory of this test's own (every test is a process of its own). The text lives
+ * until 128 more were asked for. */
 static inline const char *fixture_path(const char *name)
 {
-    static char dir[64], paths[8][128];
+    static char paths[128][128];
     static unsigned next;
-    if (!*dir) {
-        snprintf(dir, sizeof dir, "/tmp/tilewise-test-XXXXXX");
-        cr_assert_not_null(mkdtemp(dir));
+    if (!*fixture_dir) {
+        snprintf(fixture_dir, sizeof fixture_dir, "/tmp/tilewise-test-XXXXXX");
+        cr_assert_not_null(mkdtemp(fixture_dir));
+        atexit(fixture_clean);
     }
-    char *path = paths[next++ % 8];
-    snprintf(path, sizeof *paths, "%s/%s", dir, name);
+    char *path = paths[next++ % 128];
+    snprintf(path, sizeof *paths, "%s/%s", fixture_dir, name);
     return path;
 }
 

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <yajl/yajl_gen.h>
+
+#include "analysis/escape.h"
+#include "analysis/evidence.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "traces/summary.h"
+
+static const char *format = "text";
+
+static const struct option_row rows[] = {
+    { "format", 'f', OPTION_CHOICE, "FORMAT", "text or json", &format, "text|json" },
+    { 0 },
+};
+
+static const struct usage usage = {
+    .command = "info",
+    .args = "TRACE...",
+    .doc = "Say what traces hold: coverage and loss first, then processes, operations, facts and "
+           "damage.\v"
+           "Exit status 0: complete. 1: calls were lost, a file is damaged, or a recording did not "
+           "end cleanly. 2: a file cannot be read.",
+    .options = rows,
+    .min_args = 1,
+    .max_args = -1,
+};
+
+static uint64_t lost_calls(const struct summary *s)
+{
+    return loss_total(&s->counters) + evidence_missing(s);
+}
+
+static double coverage_time(const struct summary *s)
+{
+    return evidence_of(s, &(struct policy_evidence){ 0 }).coverage_time;
+}
+
+static const char *device_of(const struct summary *s)
+{
+    for (size_t i = 0; i < s->nfacts; i++)
+        if (strcmp(s->facts[i].key, "device") == 0)
+            return s->facts[i].value;
+    return NULL;
+}
+
+/* Text. */
+
+static void print_share(const char *what, double share)
+{
+    if (isnan(share))
+        printf("%s unknown", what);
+    else
+        printf("%s %.2f %%", what, floor(share * 1e4) / 1e2); /* never rounded up to 100 */
+}
+
+static void print_coverage(const struct summary *s)
+{
+    print_share("coverage: calls", evidence_coverage_calls(s));
+    print_share(", time", coverage_time(s));
+    printf(" (%" PRIu64 " seen, %" PRIu64 " in the trace, %" PRIu64 " lost)\n", s->counters.seen,
+           s->calls, lost_calls(s));
+    for (unsigned cause = 0; cause < LOSS_MAX; cause++)
+        if (s->counters.dropped[cause])
+            printf("  lost: %s %" PRIu64 "\n", loss_name(cause) ? loss_name(cause) : "unknown",
+                   s->counters.dropped[cause]);
+    if (evidence_missing(s))
+        printf("  lost: damaged or missing frames %" PRIu64 "\n", evidence_missing(s));
+    if (s->counters.failed)
+        printf("  failed calls, not counted as work: %" PRIu64 "\n", s->counters.failed);
+}
+
+static void print_totals(const struct summary *s)
+{
+    double wall_s = (double)s->wall_ns * 1e-9, busy_s = (double)s->busy_ns * 1e-9;
+    printf("complete: %s\n", s->complete ? "yes" : "no");
+    printf("processes: %zu, wall time %.3f s, in the library %.3f s\n", s->nshards, wall_s, busy_s);
+    printf("signatures: %zu, windows: %zu\n", s->nsignatures, s->nwindows);
+}
+
+static void print_shard(const struct summary_shard *s)
+{
+    char start[32] = "";
+    time_t seconds = (time_t)(s->shard.start_unix_ns / 1000000000u);
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc))
+        strftime(start, sizeof start, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    printf("  pid %" PRIu32 " of host %016" PRIx64 ", from %s, %.3f s, %" PRIu64 " calls, %s",
+           s->shard.id.pid, s->shard.id.host_hash, start, (double)s->wall_ns * 1e-9,
+           s->shard.counters.recorded, s->shard.complete ? "ended cleanly" : "did not end cleanly");
+    if (s->damaged_bytes)
+        printf(", %" PRIu64 " damaged bytes", s->damaged_bytes);
+    if (s->unresolved)
+        printf(", %" PRIu64 " calls whose signature was lost", s->unresolved);
+    printf(", ");
+    escape_plain(stdout, s->path);
+    printf("\n");
+}
+
+static void print_text(const struct summary *s)
+{
+    print_coverage(s);
+    print_totals(s);
+    for (size_t i = 0; i < s->nshards; i++)
+        print_shard(&s->shards[i]);
+    if (s->nops)
+        printf("operations:\n");
+    for (size_t i = 0; i < s->nops; i++)
+        printf("  %-10s %-8s %12" PRIu64 " calls %12.6f s, running for %.6f s\n",
+               tilewise_op_name(s->ops[i].op), tilewise_dtype_name(s->ops[i].dtype),
+               s->ops[i].calls, (double)s->ops[i].time_ns * 1e-9,
+               (double)s->ops[i].active_ns * 1e-9);
+    if (s->nfacts)
+        printf("facts:\n");
+    for (size_t i = 0; i < s->nfacts; i++) {
+        printf("  ");
+        escape_plain(stdout, s->facts[i].key);
+        printf(": ");
+        escape_plain(stdout, s->facts[i].value);
+        printf("\n");
+    }
+    if (s->ndamage)
+        printf("damage:\n");
+    for (size_t i = 0; i < s->ndamage; i++)
+        printf("  offset %" PRIu64 ", %" PRIu64 " bytes: %s\n", s->damage[i].offset,
+               s->damage[i].bytes, s->damage[i].what);
+}
+
+/* JSON: the `trace` object of the report, and what only info knows. */
+
+static void key(yajl_gen g, const char *name)
+{
+    yajl_gen_string(g, (const unsigned char *)name, strlen(name));
+}
+
+static void put_text(yajl_gen g, const char *name, const char *value)
+{
+    char *clean = value ? escape_copy(value) : NULL;
+    key(g, name);
+    if (clean)
+        key(g, clean);
+    else
+        yajl_gen_null(g);
+    free(clean);
+}
+
+static void put_whole(yajl_gen g, const char *name, uint64_t value)
+{
+    char number[24];
+    int length = snprintf(number, sizeof number, "%" PRIu64, value);
+    key(g, name);
+    yajl_gen_number(g, number, (size_t)length);
+}
+
+static void put_real(yajl_gen g, const char *name, double value)
+{
+    char number[40];
+    int length = snprintf(number, sizeof number, "%.10g", value);
+    key(g, name);
+    if (isfinite(value))
+        yajl_gen_number(g, number, (size_t)length);
+    else
+        yajl_gen_null(g);
+}
+
+static void put_flag(yajl_gen g, const char *name, bool value)
+{
+    key(g, name);
+    yajl_gen_bool(g, value);
+}
+
+static void put_dropped(yajl_gen g, const struct trace_counters *c)
+{
+    key(g, "dropped");
+    yajl_gen_map_open(g);
+    for (unsigned cause = 0; cause < LOSS_MAX; cause++)
+        if (loss_name(cause))
+            put_whole(g, loss_name(cause), c->dropped[cause]);
+    yajl_gen_map_close(g);
+}
+
+static void put_trace(yajl_gen g, const struct summary *s)
+{
+    key(g, "trace");
+    yajl_gen_map_open(g);
+    put_whole(g, "seen", s->counters.seen);
+    put_whole(g, "recorded", s->counters.recorded);
+    put_whole(g, "failed", s->counters.failed);
+    put_whole(g, "missing", evidence_missing(s));
+    put_dropped(g, &s->counters);
+    put_flag(g, "complete", s->complete);
+    put_real(g, "wall_s", s->wall_ns ? (double)s->wall_ns * 1e-9 : NAN);
+    put_real(g, "busy_s", s->busy_ns ? (double)s->busy_ns * 1e-9 : NAN);
+    put_whole(g, "windows", s->nwindows);
+    key(g, "coverage");
+    yajl_gen_map_open(g);
+    put_real(g, "calls", evidence_coverage_calls(s));
+    put_real(g, "time", coverage_time(s));
+    yajl_gen_map_close(g);
+    put_text(g, "device", device_of(s));
+    put_whole(g, "processes", s->nshards);
+    put_whole(g, "signatures", s->nsignatures);
+    yajl_gen_map_close(g);
+}
+
+static void put_shard(yajl_gen g, const struct summary_shard *s)
+{
+    char host[20];
+    snprintf(host, sizeof host, "%016" PRIx64, s->shard.id.host_hash);
+    yajl_gen_map_open(g);
+    put_text(g, "path", s->path);
+    put_text(g, "host", host);
+    put_whole(g, "pid", s->shard.id.pid);
+    put_whole(g, "part", s->shard.id.part);
+    put_whole(g, "start_unix_ns", s->shard.start_unix_ns);
+    put_real(g, "wall_s", (double)s->wall_ns * 1e-9);
+    put_real(g, "busy_s", (double)s->busy_ns * 1e-9);
+    put_whole(g, "seen", s->shard.counters.seen);
+    put_whole(g, "recorded", s->shard.counters.recorded);
+    put_whole(g, "failed", s->shard.counters.failed);
+    put_dropped(g, &s->shard.counters);
+    put_flag(g, "complete", s->shard.complete);
+    put_whole(g, "damaged_bytes", s->damaged_bytes);
+    put_whole(g, "unresolved", s->unresolved);
+    yajl_gen_map_close(g);
+}
+
+static void put_lists(yajl_gen g, const struct summary *s)
+{
+    key(g, "shards");
+    yajl_gen_array_open(g);
+    for (size_t i = 0; i < s->nshards; i++)
+        put_shard(g, &s->shards[i]);
+    yajl_gen_array_close(g);
+    key(g, "facts");
+    yajl_gen_array_open(g);
+    for (size_t i = 0; i < s->nfacts; i++) {
+        yajl_gen_map_open(g);
+        put_text(g, "key", s->facts[i].key);
+        put_text(g, "value", s->facts[i].value);
+        yajl_gen_map_close(g);
+    }
+    yajl_gen_array_close(g);
+    key(g, "damage");
+    yajl_gen_array_open(g);
+    for (size_t i = 0; i < s->ndamage; i++) {
+        yajl_gen_map_open(g);
+        put_whole(g, "offset", s->damage[i].offset);
+        put_whole(g, "bytes", s->damage[i].bytes);
+        put_text(g, "what", s->damage[i].what);
+        yajl_gen_map_close(g);
+    }
+    yajl_gen_array_close(g);
+}
+
+static bool print_json(const struct summary *s)
+{
+    yajl_gen g = yajl_gen_alloc(NULL);
+    const unsigned char *text;
+    size_t bytes;
+    if (!g)
+        return false;
+    yajl_gen_config(g, yajl_gen_beautify, 1);
+    yajl_gen_map_open(g);
+    put_text(g, "tilewise", TILEWISE_VERSION);
+    put_trace(g, s);
+    put_lists(g, s);
+    yajl_gen_map_close(g);
+    bool fine = yajl_gen_get_buf(g, &text, &bytes) == yajl_gen_status_ok &&
+                fwrite(text, 1, bytes, stdout) == bytes;
+    yajl_gen_free(g);
+    return fine;
+}
+
+int cmd_info(int argc, char **argv)
+{
+    int first, code = options_parse(&usage, argc, argv, &first);
+    if (code >= 0)
+        return code;
+    struct summary *s;
+    struct fault fault;
+    if (summary_build(&s, (const char *const *)argv + first, (size_t)(argc - first), 0, &fault) !=
+        ST_OK)
+        return command_fault("info", &fault);
+    bool finding = !s->complete || lost_calls(s);
+    bool fine = true;
+    if (strcmp(format, "json") == 0)
+        fine = print_json(s);
+    else
+        print_text(s);
+    summary_free(s);
+    if (!fine || fflush(stdout) != 0) {
+        fault_set(&fault, ST_IO, "standard output cannot be written");
+        return command_fault("info", &fault);
+    }
+    return finding ? EXIT_FINDING : EXIT_FINE;
+}
