@@ -10,8 +10,8 @@ rows() { # FILE...: symbols of the rows of tables
             cc -E -P -x c -I "$TILEWISE_SOURCE" - | tr ' ' '\n' | sed -n 's/^@//p'
     done | LC_ALL=C sort
 }
-exports() { nm -D --defined-only "$1" | sed -n 's/.* T \(cu[a-zA-Z0-9_]*\)$/\1/p' | LC_ALL=C sort; }
-all_exported() { diff <(rows cublas.def cublas_state.def cublaslt.def driver.def graph.def) <(exports "$SHIM"); }
+exports() { nm -D --defined-only "$1" | sed -n 's/.* T \(\(cu\|nccl\)[a-zA-Z0-9_]*\)$/\1/p' | LC_ALL=C sort; }
+all_exported() { diff <(rows cublas.def cublas_state.def cublaslt.def driver.def graph.def nccl.def) <(exports "$SHIM"); }
 no_first_interface() { ! exports "$SHIM" | grep -E '^cublas[SDCZ]gem[mv]$'; }
 each_row_said() { diff <(rows cublas.def) <(cut -d' ' -f1 "$work/cublas.said" | LC_ALL=C sort -u); }
 
@@ -25,5 +25,11 @@ check "cuBLAS: refused calls are counted apart" \
     equal "$(counter failed cublas)" "$(rows cublas.def | wc -l)"
 check "cuBLAS: seen is recorded, nothing dropped" \
     equal "$(counter seen cublas) $(counter dropped cublas)" "$(counter recorded cublas) 0"
+check "NCCL: every row is forwarded, refused and accepted" recorded nccl "$VENDOR_BIN/host_nccl"
+each_nccl_row_said() { diff <(rows nccl.def) <(cut -d' ' -f1 "$work/nccl.said" | LC_ALL=C sort -u); }
+check "NCCL: every row has a case" each_nccl_row_said
+check "NCCL: every row is recorded with its size, type and ranks" same_rows nccl
+check "NCCL: refused calls are counted apart" \
+    equal "$(counter failed nccl) $(counter dropped nccl)" "$(rows nccl.def | wc -l) 0"
 check "without the shim the program runs as well" "$VENDOR_BIN/host_rows"
 finish
