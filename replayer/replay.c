@@ -65,7 +65,7 @@ static double weight(const struct run *r, size_t item, size_t nchosen)
 {
     const struct plan *plan = r->o->plan;
     double share =
-        plan->planned_time_share > 0 ? plan->items[item].time_share / plan->planned_time_share : 0;
+        plan->planned_time_share > 0 ? plan->items[item].work_share / plan->planned_time_share : 0;
     return equal_part / (double)nchosen + (1 - equal_part) * share;
 }
 
