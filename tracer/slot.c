@@ -43,6 +43,11 @@ bool slot_is_library(const void *address)
     return false;
 }
 
+void slot_after_fork(void)
+{
+    atomic_store(&busy, false);
+}
+
 unsigned slot_libraries(void)
 {
     unsigned count = 0;

@@ -66,6 +66,9 @@ void *slot_bind(struct slot *slot, void *real);
 /* Does the address lie in a library that one of the real functions lives in? Async-signal-safe. */
 _Bool slot_is_library(const void *address);
 
+/* In a fork child: whoever was appending is not here any more. */
+void slot_after_fork(void);
+
 /* How many such libraries there are. */
 unsigned slot_libraries(void);
 

@@ -101,9 +101,16 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 /* A fork child is as if nothing had happened yet; its first call starts a file of its own. */
 static void forget_parent(void)
 {
+    elf_fork_end(true);
+    slot_after_fork();
     atomic_store(&tap_epoch, TAP_OFF);
     if (!tap_is_inert())
         atomic_store(&state, WANTED);
+}
+
+static void parent_goes_on(void)
+{
+    elf_fork_end(false);
 }
 
 static void thread_exits(void *record)
@@ -120,7 +127,7 @@ static void install_handlers(void)
 {
     const struct host *host = host_get();
     has_handlers = true;
-    pthread_atfork(NULL, NULL, forget_parent);
+    pthread_atfork(elf_fork_begin, parent_goes_on, forget_parent);
     at_quick_exit(finish);
     has_exit_key = host->pthread_key_create && host->pthread_setspecific &&
                    host->pthread_key_create(&exit_key, thread_exits) == 0;

@@ -220,6 +220,13 @@ static bool add_seen(const char *path, struct trace *t, const char *unused)
     return adds_up(t, path);
 }
 
+static bool add_failed(const char *path, struct trace *t, const char *unused)
+{
+    (void)unused;
+    sum += t->shard.counters.failed;
+    return adds_up(t, path);
+}
+
 static bool add_dropped(const char *path, struct trace *t, const char *cause)
 {
     for (unsigned i = 0; i < LOSS_MAX; i++)
@@ -235,7 +242,7 @@ static const struct {
 } verb[] = {
     { "exact", check_exact, false },  { "prefix", check_prefix, false },
     { "rows", check_rows, false },    { "seen", add_seen, true },
-    { "dropped", add_dropped, true },
+    { "dropped", add_dropped, true }, { "failed", add_failed, true },
 };
 
 static int run(size_t v, const char *directory, const char *argument)
@@ -268,6 +275,7 @@ int main(int argc, char **argv)
     for (size_t v = 0; argc > 2 && v < sizeof verb / sizeof *verb; v++)
         if (strcmp(verb[v].name, argv[1]) == 0)
             return run(v, argv[2], argc > 3 ? argv[3] : "");
-    fprintf(stderr, "usage: check_trace exact|prefix|rows|seen|dropped TRACES [COUNTS|CAUSE]\n");
+    fprintf(stderr,
+            "usage: check_trace exact|prefix|rows|seen|failed|dropped TRACES [COUNTS|CAUSE]\n");
     return 64;
 }
