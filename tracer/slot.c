@@ -10,6 +10,8 @@
 
 enum { LIBRARIES = 64 };
 
+struct slot_state slot_states[SLOT_COUNT];
+
 /* Libraries that real functions were found in. Append only: `high` is stored last. */
 struct library {
     uintptr_t low;
@@ -23,12 +25,12 @@ static void missing(void)
 {
 }
 
-struct slot *slot_find(const char *name)
+enum slot_id slot_find(const char *name)
 {
-    for (struct slot *s = slot_table; s < slot_table + SLOT_COUNT; s++)
-        if (s->name[0] == name[0] && strcmp(s->name, name) == 0)
-            return s;
-    return NULL;
+    enum slot_id i = 0;
+    while (i < SLOT_COUNT && strcmp(slot_table[i].name, name) != 0)
+        i++;
+    return i;
 }
 
 bool slot_is_library(const void *address)
@@ -97,12 +99,13 @@ static void *local_scope(const struct host *host, const char *name, const struct
     return real && !host_is_self(real) ? real : NULL;
 }
 
-static void append(struct slot *slot, uintptr_t low, uintptr_t bytes, void *real)
+static void append(enum slot_id slot, uintptr_t low, uintptr_t bytes, void *real)
 {
+    struct slot_state *state = &slot_states[slot];
     if (atomic_exchange_explicit(&busy, true, memory_order_acquire))
         return; /* the next call will find it again */
     remember_library(real);
-    for (struct slot_caller *c = slot->caller; c < slot->caller + SLOT_CALLERS; c++) {
+    for (struct slot_caller *c = state->caller; c < state->caller + SLOT_CALLERS; c++) {
         if (c->real)
             continue;
         c->low = low;
@@ -113,27 +116,28 @@ static void append(struct slot *slot, uintptr_t low, uintptr_t bytes, void *real
     atomic_store_explicit(&busy, false, memory_order_release);
 }
 
-static void *find(struct slot *slot, const void *caller)
+static void *find(enum slot_id slot, const void *caller)
 {
     const struct host *host = host_get();
-    void *real = global_scope(host, slot->name);
+    void *real = global_scope(host, slot_table[slot].name);
     if (real) {
         append(slot, 0, UINTPTR_MAX, real);
         return real;
     }
     struct elf_object object;
     bool known = elf_at(caller, &object);
-    real = known ? local_scope(host, slot->name, &object) : NULL;
+    real = known ? local_scope(host, slot_table[slot].name, &object) : NULL;
     if (!real)
-        real = elf_next(&host->self, false, slot->name);
+        real = elf_next(&host->self, false, slot_table[slot].name);
     if (real && known)
         append(slot, object.low, object.high - object.low, real);
     return real ? real : (void *)(uintptr_t)missing;
 }
 
-void *slot_resolve(struct slot *slot, const void *caller)
+void *slot_resolve(enum slot_id slot, const void *caller)
 {
-    for (struct slot_caller *c = slot->caller; c < slot->caller + SLOT_CALLERS; c++) {
+    struct slot_state *state = &slot_states[slot];
+    for (struct slot_caller *c = state->caller; c < state->caller + SLOT_CALLERS; c++) {
         void *real = atomic_load_explicit(&c->real, memory_order_acquire);
         if (!real)
             break;
@@ -146,25 +150,26 @@ void *slot_resolve(struct slot *slot, const void *caller)
     return real;
 }
 
-bool slot_exists(const struct slot *slot, const void *caller)
+bool slot_exists(enum slot_id slot, const void *caller)
 {
     const struct host *host = host_get();
     struct elf_object object;
-    return global_scope(host, slot->name) ||
-           (caller && elf_at(caller, &object) && local_scope(host, slot->name, &object));
+    return global_scope(host, slot_table[slot].name) ||
+           (caller && elf_at(caller, &object) && local_scope(host, slot_table[slot].name, &object));
 }
 
-void *slot_bind(struct slot *slot, void *real)
+void *slot_bind(enum slot_id slot, void *real)
 {
     for (int i = 0; i < SLOT_BOUND; i++) {
         void *bound = NULL;
-        if (!atomic_compare_exchange_strong(&slot->bound[i], &bound, real) && bound != real)
+        if (!atomic_compare_exchange_strong(&slot_states[slot].bound[i], &bound, real) &&
+            bound != real)
             continue;
         if (!atomic_exchange_explicit(&busy, true, memory_order_acquire)) {
             remember_library(real);
             atomic_store_explicit(&busy, false, memory_order_release);
         }
-        return slot->bound_hook[i];
+        return slot_table[slot].hook[1 + i];
     }
     return real;
 }

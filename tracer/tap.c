@@ -78,8 +78,9 @@ void tap_give_up(void)
 /* The process ends: stop, write what there is, in bounded time. */
 static void finish(void)
 {
+    int now = atomic_load(&state);
     /* A child of a bare clone() carries our state and no writer thread. */
-    if (getpid() != owner || (!change(RECORDING, ENDING) && !change(PAUSED, ENDING)))
+    if ((now != RECORDING && now != PAUSED) || getpid() != owner || !change(now, ENDING))
         return;
     atomic_store(&tap_epoch, TAP_OFF);
     flush_finish();

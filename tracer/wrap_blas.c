@@ -35,13 +35,13 @@
 #define BOUND(number, family, symbol, integer, element)                                            \
     static void bound##number##_##symbol(family##_PARAMS(integer, element))                        \
     {                                                                                              \
-        bound_##symbol(CALLER, slot_table[SLOT_##symbol].bound[number], family##_ARGS);            \
+        bound_##symbol(CALLER, slot_states[SLOT_##symbol].bound[number], family##_ARGS);           \
     }
 #define ROW(family, symbol, integer, element)                                                      \
     void symbol(family##_PARAMS(integer, element))                                                 \
     {                                                                                              \
         const void *caller = CALLER;                                                               \
-        run_##symbol(caller, slot_real(&slot_table[SLOT_##symbol], caller), family##_ARGS);        \
+        run_##symbol(caller, slot_real(SLOT_##symbol, caller), family##_ARGS);                     \
     }                                                                                              \
     static __attribute__((noinline)) void bound_##symbol(                                          \
         const void *caller, __typeof__(&symbol) real, family##_PARAMS(integer, element))           \
@@ -58,12 +58,15 @@
 
 /* Pass 3: the slots. */
 #define ROW(family, symbol, integer, element)                                                      \
-    { .name = #symbol,                                                                             \
-      .hook = symbol,                                                                              \
-      .bound_hook = { bound0_##symbol, bound1_##symbol, bound2_##symbol } },
-struct slot slot_table[SLOT_COUNT] = {
+    { #symbol, { symbol, bound0_##symbol, bound1_##symbol, bound2_##symbol } },
+const struct slot slot_table[SLOT_COUNT] = {
 #include "tracer/cblas.def"
 #include "tracer/fblas.def"
 };
 #undef ROW
 _Static_assert(SLOT_BOUND == 3, "one bound hook each");
+#define ROW(family, symbol, integer, element)                                                      \
+    _Static_assert(sizeof #symbol <= SLOT_NAME_BYTES, "the name and its end fit");
+#include "tracer/cblas.def"
+#include "tracer/fblas.def"
+#undef ROW
