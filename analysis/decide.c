@@ -187,6 +187,12 @@ static struct decide_result decide_lost(const struct decide_replay *r, const cha
                       "that beats the best call by %.1f %% of the whole would change this.",
                       heat, 100 * r->library_gain, 100 * fmax(0, r->gain_recorded_lo),
                       100 * fmax(0, r->gain_lo), 100 * policy->gain.pilot);
+    if (r->unclear_gain >= policy->gain.pilot)
+        return result(DECIDE_SPIKE,
+                      "%s; the replay was too noisy to tell: %" PRIu64
+                      " shapes are UNCLEAR and might gain up to %.2f %% of the whole. Replaying "
+                      "longer, on a quiet machine, would change this.",
+                      heat, r->unclear, 100 * r->unclear_gain);
     if (r->passed == 0)
         return result(DECIDE_KEEP_BASELINE,
                       "%s; replay measured %.0f %% of its time and no kernel passed verification. "

@@ -48,6 +48,8 @@ struct decide_replay {
     double headroom_share;   /* time of the shapes that `headroom` knows */
     double gain_lo, gain_hi; /* against baseline best, of the whole trace */
     double gain_recorded_lo; /* against baseline recorded */
+    double unclear_gain;     /* what shapes whose timing was UNCLEAR might gain at most */
+    uint64_t unclear;        /* how many of them */
     double library_gain;     /* from baseline recorded to baseline best */
     uint64_t passed, winning, losing; /* shapes: verified; in the table; slower than worst_ratio */
     double worst_ratio;               /* of the table's kernels over the verified shapes; NaN */

@@ -106,6 +106,18 @@ static void add_table_losses(struct decide_replay *out, const struct table *t,
     }
 }
 
+/* Largest upper bound of a verified candidate that the replay could not tell from the baseline. */
+static double unclear_hi(const struct result_case *row, const struct gain_input *in,
+                         const struct policy *policy)
+{
+    double best = NAN;
+    for (size_t i = 0; i < row->ncandidates; i++)
+        if (row->candidates[i].call == RESULT_UNCLEAR &&
+            believable(row, &row->candidates[i], in->results, policy))
+            best = fmax(best, row->candidates[i].best_hi);
+    return best;
+}
+
 /* One shape's part of every sum; `share` is its part of the whole, E_s. */
 static void add_row(struct decide_replay *out, struct table *table, const struct gain_row *row,
                     const struct gain_input *in, const struct policy *policy)
@@ -126,6 +138,9 @@ static void add_row(struct decide_replay *out, struct table *table, const struct
     }
     out->library_gain += share * saving(r->baseline_recorded_ns / r->baseline_best_ns, least);
     out->gain_recorded_lo += share * in->cov05 * saving(recorded_lo(r, in, policy), least);
+    double hi = winner ? NAN : unclear_hi(r, in, policy);
+    out->unclear += hi > least;
+    out->unclear_gain += share * saving(hi, least);
     if (winner) {
         out->winning++;
         add_to_table(table, winner->name);

@@ -89,11 +89,6 @@ size_t shape_number(const struct summary *s, const uint32_t *members, size_t cou
     return keys;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 const char *shape_class_name(const struct tilewise_signature *s)
 {
     static const char *const names[2][5][3] = {
@@ -108,7 +103,7 @@ const char *shape_class_name(const struct tilewise_signature *s)
           { "batched mid", "batched mid short-k", "batched mid deep-k" },
           { "batched large", "batched large short-k", "batched large deep-k" } },
     };
-    int64_t narrow = least(s->m, s->n), wide = s->m + s->n - narrow;
+    int64_t narrow = s->m < s->n ? s->m : s->n, wide = s->m < s->n ? s->n : s->m;
     if (s->op == TILEWISE_OP_GEMV)
         return "vector";
     if (s->op == TILEWISE_OP_ADD)

@@ -187,7 +187,7 @@ static struct replay_options options_of(const struct plan *plan,
             .cold = strcmp(regime, "cold") == 0,
             .check_only = is_mode("check"),
             .max_bytes = plan_memory_budget(max_bytes),
-            .level = timing_level(only ? 1 : plan->nplanned),
+            .level = timing_level(only ? 1 : plan->nworks),
             .seed = seed,
         },
         .plan = plan,
@@ -275,6 +275,7 @@ int cmd_replay(int argc, char **argv)
         .ntraces = argc - first,
         .live = isatty(STDERR_FILENO),
         .check_only = is_mode("check"),
+        .one_only = only != 0,
     };
     enum status st = load_candidates(&candidates, paths, npaths, &fault);
     code =

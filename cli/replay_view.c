@@ -100,6 +100,14 @@ static void print_candidate(const struct replay_view *view, size_t item,
         print_reproducer(view, item, c->name);
 }
 
+static void add_fidelity(struct replay_view *view, const struct result_case *row)
+{
+    if (!isfinite(row->baseline_recorded_ns))
+        return;
+    view->replayed_ns += row->baseline_recorded_ns * (double)row->calls;
+    view->recorded_ns += (double)row->time_ns;
+}
+
 void replay_view_case(void *context, size_t item, const struct result_case *row)
 {
     struct replay_view *view = context;
@@ -110,12 +118,17 @@ void replay_view_case(void *context, size_t item, const struct result_case *row)
         return;
     }
     print_shape(item, &row->signature, row->calls, row->time_share);
+    size_t twin = view->plan->items[item].twin;
+    if (!rest && twin != item && !view->one_only) {
+        printf("  as %zu\n", twin + 1);
+        add_fidelity(view, row);
+        return;
+    }
     if (row->status == RESULT_PASSED) {
         print_us(row->baseline_recorded_ns);
         print_us(row->baseline_best_ns);
         printf("  %s", row->baseline_best);
-        view->replayed_ns += row->baseline_recorded_ns * (double)row->calls;
-        view->recorded_ns += (double)row->time_ns;
+        add_fidelity(view, row);
     } else if (!view->check_only || row->status != RESULT_NOT_VERIFIED) {
         printf("  %s", result_status_name(row->status));
     }

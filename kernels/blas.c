@@ -89,6 +89,8 @@ struct blas_call blas_read(const struct tilewise_signature *s, const struct tile
         call.a = matrix(a, s->lda, s, s->trans_a);
         call.b = matrix(b, s->ldb, s, s->trans_b);
         call.c = matrix(c, s->ldc, s, TILEWISE_N);
+        if (s->uplo != TILEWISE_FULL) /* syrk names A once: B is its transpose */
+            call.b = (struct blas_matrix){ call.a.base, call.a.column, call.a.row };
     }
     return call;
 }

@@ -65,7 +65,7 @@ static double weight(const struct run *r, size_t item, size_t nchosen)
 {
     const struct plan *plan = r->o->plan;
     double share =
-        plan->planned_time_share > 0 ? plan->items[item].time_share / plan->planned_time_share : 0;
+        plan->planned_time_share > 0 ? plan->items[item].work_share / plan->planned_time_share : 0;
     return equal_part / (double)nchosen + (1 - equal_part) * share;
 }
 
@@ -281,6 +281,7 @@ static enum status put_case(struct run *r, size_t item)
 static enum status measure_cases(struct run *r, size_t nchosen)
 {
     double end_s = r->start_s + r->o->budget_s;
+    bool first = true; /* a budget that is gone still buys the largest case */
     start_phase(r, nchosen);
     for (size_t i = 0; i < r->o->plan->nitems; i++) {
         if (r->o->only != REPLAY_ALL && r->o->only != (int64_t)i)
@@ -289,7 +290,8 @@ static enum status measure_cases(struct run *r, size_t nchosen)
         if (is_own(r, i)) {
             double budget_s = next_budget(r, weight(r, i, nchosen), end_s);
             bool ready = baseline == RESULT_PASSED || r->o->setup.check_only;
-            if (ready && (budget_s > 0 || r->o->setup.check_only)) {
+            if (ready && (budget_s > 0 || first || r->o->setup.check_only)) {
+                first = false;
                 if (!measure_candidates(r, i, budget_s, end_s))
                     return ST_NOMEM;
             } else {

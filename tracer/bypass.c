@@ -67,7 +67,7 @@ static bool goes_past(const struct elf_object *object, const struct linkage *l,
     if (type != FILLED_WHEN_CALLED && type != FILLED_AT_ONCE)
         return false;
     const ElfW(Sym) *symbol = &l->symbol[ELF64_R_SYM(r->r_info)];
-    if (!slot_find(l->string + symbol->st_name))
+    if (slot_find(l->string + symbol->st_name) == SLOT_COUNT)
         return false;
     const void *target = *(void *const *)(object->base + r->r_offset);
     bool own = (uintptr_t)target >= object->low && (uintptr_t)target < object->high;

@@ -34,8 +34,10 @@ enum route { REAL, FIND, ABSENT };
 
 static enum route route(void *handle, const char *name, const void *caller)
 {
-    struct slot *slot = tap_is_inert() || handle == RTLD_NEXT || !name ? NULL : slot_find(name);
-    if (!slot || host_is_self(caller))
+    if (tap_is_inert() || handle == RTLD_NEXT || !name)
+        return REAL;
+    enum slot_id slot = slot_find(name);
+    if (slot == SLOT_COUNT || host_is_self(caller))
         return REAL;
     if (handle == RTLD_DEFAULT)
         return slot_exists(slot, caller) ? REAL : ABSENT;
@@ -66,8 +68,8 @@ const void *dl_vroute(void *handle, const char *name, const void *caller)
 
 static void *replace(const char *name, void *real)
 {
-    struct slot *slot = slot_find(name);
-    if (!real || !slot)
+    enum slot_id slot = slot_find(name);
+    if (!real || slot == SLOT_COUNT)
         return real;
     if (!host_is_self(real))
         return slot_bind(slot, real);

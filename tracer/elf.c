@@ -3,7 +3,16 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAITS = 1000, WAIT_NS = 100000 };
+
+static _Atomic int walkers;
+static _Atomic pid_t forker; /* thread that is in fork */
 
 struct symbols {
     const ElfW(Sym) * symbol;
@@ -119,10 +128,49 @@ static int step(struct dl_phdr_info *info, size_t bytes, void *data)
     return walk->visit(&object, walk->context);
 }
 
+static void pause_until(bool (*met)(void))
+{
+    const struct timespec t = { 0, WAIT_NS };
+    for (int i = 0; i < WAITS && !met(); i++)
+        nanosleep(&t, NULL);
+}
+
+static bool nobody_walks(void)
+{
+    return atomic_load(&walkers) == 0;
+}
+
+/* A handler of the same fork may look something up: it must not wait for itself. */
+static bool nobody_forks(void)
+{
+    pid_t now = atomic_load(&forker);
+    return now == 0 || now == (pid_t)syscall(SYS_gettid);
+}
+
+void elf_fork_begin(void)
+{
+    atomic_store(&forker, (pid_t)syscall(SYS_gettid));
+    pause_until(nobody_walks);
+}
+
+void elf_fork_end(bool in_child)
+{
+    if (in_child)
+        atomic_store(&walkers, 0);
+    atomic_store(&forker, 0);
+}
+
 void elf_each(bool (*visit)(const struct elf_object *object, void *context), void *context)
 {
     struct walk walk = { visit, context };
+    atomic_fetch_add(&walkers, 1);
+    if (!nobody_forks()) {
+        atomic_fetch_sub(&walkers, 1);
+        pause_until(nobody_forks);
+        atomic_fetch_add(&walkers, 1);
+    }
     dl_iterate_phdr(step, &walk);
+    atomic_fetch_sub(&walkers, 1);
 }
 
 struct at {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/flush.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,6 +40,7 @@ struct flush {
     struct output output;
     struct drain drain;
     struct writer *w;
+    bool is_host_gone;
     unsigned libraries; /* that the facts tell about */
     uint64_t frame_ns, frame_every_ns, look_ns, nap_ns;
 };
@@ -104,7 +107,25 @@ static void look(struct flush *f)
         f->libraries = slot_libraries();
         facts_libraries(f->w);
     }
+    facts_notes(f->w, false);
     write_status(f, order);
+}
+
+/* Has the main thread left, and is nobody here but the writer and the keeper? */
+static bool is_host_gone(void)
+{
+    char text[512], state = 0;
+    int threads = 0, fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    /* The name stands in parentheses and may hold anything. */
+    const char *behind = strrchr(text, ')');
+    return behind &&
+           sscanf(behind, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d",
+                  &state, &threads) == 2 &&
+           state == 'Z' && threads == 3;
 }
 
 static void turn(struct flush *f)
@@ -119,6 +140,7 @@ static void turn(struct flush *f)
     }
     if (begin_ns >= f->look_ns) {
         look(f);
+        f->is_host_gone = is_host_gone();
         f->look_ns = begin_ns + LOOK_MS * MS;
     }
     uint64_t work_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
@@ -150,6 +172,8 @@ static void run(struct flush *f)
             return;
         }
         turn(f);
+        if (f->is_host_gone)
+            break;
         nap(RUN, f->nap_ns);
     }
     if (output_is_safe(&f->output))
@@ -169,33 +193,49 @@ static void *writer_main(void *unused)
     return NULL;
 }
 
-static bool create(const struct host *host)
+/* A host with much thread-local storage needs a larger stack than ours: the default then. */
+static bool create_writer(const struct host *host, pthread_t *thread)
 {
-    pthread_t thread;
-    pthread_attr_t attributes, *small = NULL;
+    pthread_attr_t small;
     if (host->pthread_attr_init && host->pthread_attr_setstacksize &&
-        host->pthread_attr_init(&attributes) == 0 &&
-        host->pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
-        small = &attributes;
-    /* A host with much thread-local storage needs a larger stack than ours: the default then. */
-    if (host->pthread_create(&thread, small, writer_main, NULL) != 0 &&
-        host->pthread_create(&thread, NULL, writer_main, NULL) != 0)
-        return false;
-    host->pthread_detach(thread);
-    return true;
+        host->pthread_attr_init(&small) == 0 &&
+        host->pthread_attr_setstacksize(&small, STACK_BYTES) == 0 &&
+        host->pthread_create(thread, &small, writer_main, NULL) == 0)
+        return true;
+    return host->pthread_create(thread, NULL, writer_main, NULL) == 0;
+}
+
+static void *keeper_main(void *unused)
+{
+    (void)unused;
+    pthread_t writer;
+    const struct host *host = host_get();
+    prctl(PR_SET_NAME, "tilewise");
+    if (create_writer(host, &writer))
+        host->pthread_join(writer, NULL);
+    else
+        tap_give_up();
+    return NULL;
+}
+
+static bool create_keeper(const struct host *host)
+{
+    pthread_t keeper;
+    return host->pthread_create(&keeper, NULL, keeper_main, NULL) == 0 &&
+           host->pthread_detach(keeper) == 0;
 }
 
 bool flush_start(void)
 {
     const struct host *host = host_get();
-    if (!host->pthread_create || !host->pthread_detach)
+    if (!host->pthread_create || !host->pthread_join || !host->pthread_detach)
         return false;
     /* The thread inherits the mask: no signal of the host is ever handled in it. */
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     atomic_store(&phase, RUN);
-    bool created = create(host);
+    bool created = create_keeper(host);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return created;
 }

@@ -2,10 +2,13 @@
  *
  * From a row of a table to its functions, for the wrap files. A wrap file declares each symbol and
  * defines `run_SYMBOL(caller, real, arguments...)`, which makes the real call and records it;
- * HOOK_DEFINE makes the exported hook of it, the hooks for results of dlsym, and what slot.c needs.
+ * HOOK_DEFINE makes the exported hook of it and the hooks for results of dlsym, HOOK_TABLE what
+ * slot.c needs to find them.
  */
 #ifndef TILEWISE_TRACER_HOOK_H
 #define TILEWISE_TRACER_HOOK_H
+
+#include <stddef.h>
 
 #include "tracer/slot.h"
 
@@ -16,16 +19,16 @@
 #define HOOK_BOUND(number, result, symbol, parameters, arguments)                                  \
     static result bound##number##_##symbol(parameters)                                             \
     {                                                                                              \
-        return bound_##symbol(CALLER, slot_table[SLOT_##symbol].bound[number], arguments);         \
+        return bound_##symbol(CALLER, slot_states[SLOT_##symbol].bound[number], arguments);        \
     }
 
-/* `missing`: what the symbol does where no library has it. run_SYMBOL is inlined into the linked
+/* run_SYMBOL is inlined into the linked
  * hook and stands once out of line for the bound ones. */
-#define HOOK_DEFINE(result, symbol, parameters, arguments, missing_function)                       \
+#define HOOK_DEFINE(result, symbol, parameters, arguments)                                         \
     result symbol(parameters)                                                                      \
     {                                                                                              \
         const void *caller = CALLER;                                                               \
-        return run_##symbol(caller, slot_real(&slot_table[SLOT_##symbol], caller), arguments);     \
+        return run_##symbol(caller, slot_real(SLOT_##symbol, caller), arguments);                  \
     }                                                                                              \
     static __attribute__((noinline))                                                               \
     result bound_##symbol(const void *caller, __typeof__(&symbol) real, parameters)                \
@@ -34,12 +37,27 @@
     }                                                                                              \
     HOOK_BOUND(0, result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))                     \
     HOOK_BOUND(1, result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))                     \
-    HOOK_BOUND(2, result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))                     \
-    const struct slot_hooks slot_hooks_##symbol = {                                                \
-        .bound = { bound0_##symbol, bound1_##symbol, bound2_##symbol },                            \
-        .missing = missing_function,                                                               \
-    };
+    HOOK_BOUND(2, result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))
 #define HOOK_LIST(...) __VA_ARGS__
+
+/* The wrap file's slot_hooks: HOOK_TABLE(name), a HOOK_ROW for each of its rows, HOOK_TABLE_END. A
+ * switch and not an array of addresses: those would be relocated when the shim is loaded, in every
+ * process. */
+#define HOOK_TABLE(name)                                                                           \
+    slot_hooks name;                                                                               \
+    void *name(enum slot_id slot, unsigned which)                                                  \
+    {                                                                                              \
+        switch ((int)slot) {
+#define HOOK_ROW(symbol, missing)                                                                  \
+    case SLOT_##symbol:                                                                            \
+        return which == 0   ? (void *)bound0_##symbol                                              \
+               : which == 1 ? (void *)bound1_##symbol                                              \
+               : which == 2 ? (void *)bound2_##symbol                                              \
+                            : (void *)missing;
+#define HOOK_TABLE_END                                                                             \
+    }                                                                                              \
+    return NULL;                                                                                   \
+    }
 
 _Static_assert(SLOT_BOUND == 3, "one bound hook each");
 

@@ -20,6 +20,7 @@
     X(dlclose, int, (void *))                                                                      \
     X(dlerror, char *, (void))                                                                     \
     X(pthread_create, int, (pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))       \
+    X(pthread_join, int, (pthread_t, void **))                                                     \
     X(pthread_detach, int, (pthread_t))                                                            \
     X(pthread_attr_init, int, (pthread_attr_t *))                                                  \
     X(pthread_attr_setstacksize, int, (pthread_attr_t *, size_t))                                  \

@@ -10,6 +10,8 @@
 
 enum { LIBRARIES = 64 };
 
+struct slot_state slot_states[SLOT_COUNT];
+
 /* Libraries that real functions were found in. Append only: `high` is stored last. */
 struct library {
     uintptr_t low;
@@ -19,15 +21,29 @@ struct library {
 static struct library library[LIBRARIES];
 static _Atomic bool busy; /* somebody appends to `library` or to a slot */
 
-#define ROW(family, symbol, ...) extern const struct slot_hooks slot_hooks_##symbol;
-#include "tracer/slots.def"
-#undef ROW
-
-#define ROW(family, symbol, ...) { .name = #symbol, .hooks = &slot_hooks_##symbol },
-struct slot slot_table[SLOT_COUNT] = {
+#define ROW(family, symbol, ...) { #symbol },
+const struct slot slot_table[SLOT_COUNT] = {
 #include "tracer/slots.def"
 };
 #undef ROW
+#define ROW(family, symbol, ...)                                                                   \
+    _Static_assert(sizeof #symbol <= SLOT_NAME_BYTES, "the name and its end fit");
+#include "tracer/slots.def"
+#undef ROW
+
+/* One for each wrap file. */
+slot_hooks wrap_blas_hook, wrap_cublas_hook, wrap_cublaslt_hook, wrap_driver_hook, wrap_graph_hook,
+    wrap_nccl_hook;
+
+static void *hook_of(enum slot_id slot, unsigned which)
+{
+    slot_hooks *const of[] = { wrap_blas_hook,   wrap_cublas_hook, wrap_cublaslt_hook,
+                               wrap_driver_hook, wrap_graph_hook,  wrap_nccl_hook };
+    void *hook = NULL;
+    for (size_t i = 0; i < sizeof of / sizeof *of && !hook; i++)
+        hook = of[i](slot, which);
+    return hook;
+}
 
 /* Hosts ask dlsym for thousands of names that are none of ours: an index answers them with a hash.
  * Whoever comes first fills it; two who do so at once find each other's entries. */
@@ -56,16 +72,16 @@ static void make_index(void)
     atomic_store_explicit(&is_indexed, true, memory_order_release);
 }
 
-struct slot *slot_find(const char *name)
+enum slot_id slot_find(const char *name)
 {
     if (!atomic_load_explicit(&is_indexed, memory_order_acquire))
         make_index();
     for (uint32_t at = hash_name(name);; at++) {
         uint16_t entry = atomic_load_explicit(&index_entry[at % INDEX], memory_order_relaxed);
         if (entry == 0)
-            return NULL;
+            return SLOT_COUNT;
         if (strcmp(slot_table[entry - 1].name, name) == 0)
-            return &slot_table[entry - 1];
+            return (enum slot_id)(entry - 1);
     }
 }
 
@@ -79,6 +95,11 @@ bool slot_is_library(const void *address)
             return true;
     }
     return false;
+}
+
+void slot_after_fork(void)
+{
+    atomic_store(&busy, false);
 }
 
 unsigned slot_libraries(void)
@@ -130,12 +151,13 @@ static void *local_scope(const struct host *host, const char *name, const struct
     return real && !host_is_self(real) ? real : NULL;
 }
 
-static void append(struct slot *slot, uintptr_t low, uintptr_t bytes, void *real)
+static void append(enum slot_id slot, uintptr_t low, uintptr_t bytes, void *real)
 {
+    struct slot_state *state = &slot_states[slot];
     if (atomic_exchange_explicit(&busy, true, memory_order_acquire))
         return; /* the next call will find it again */
     remember_library(real);
-    for (struct slot_caller *c = slot->caller; c < slot->caller + SLOT_CALLERS; c++) {
+    for (struct slot_caller *c = state->caller; c < state->caller + SLOT_CALLERS; c++) {
         if (c->real)
             continue;
         c->low = low;
@@ -146,27 +168,28 @@ static void append(struct slot *slot, uintptr_t low, uintptr_t bytes, void *real
     atomic_store_explicit(&busy, false, memory_order_release);
 }
 
-static void *find(struct slot *slot, const void *caller)
+static void *find(enum slot_id slot, const void *caller)
 {
     const struct host *host = host_get();
-    void *real = global_scope(host, slot->name);
+    void *real = global_scope(host, slot_table[slot].name);
     if (real) {
         append(slot, 0, UINTPTR_MAX, real);
         return real;
     }
     struct elf_object object;
     bool known = elf_at(caller, &object);
-    real = known ? local_scope(host, slot->name, &object) : NULL;
+    real = known ? local_scope(host, slot_table[slot].name, &object) : NULL;
     if (!real)
-        real = elf_next(&host->self, false, slot->name);
+        real = elf_next(&host->self, false, slot_table[slot].name);
     if (real && known)
         append(slot, object.low, object.high - object.low, real);
-    return real ? real : slot->hooks->missing;
+    return real ? real : hook_of(slot, SLOT_MISSING);
 }
 
-void *slot_resolve(struct slot *slot, const void *caller)
+void *slot_resolve(enum slot_id slot, const void *caller)
 {
-    for (struct slot_caller *c = slot->caller; c < slot->caller + SLOT_CALLERS; c++) {
+    struct slot_state *state = &slot_states[slot];
+    for (struct slot_caller *c = state->caller; c < state->caller + SLOT_CALLERS; c++) {
         void *real = atomic_load_explicit(&c->real, memory_order_acquire);
         if (!real)
             break;
@@ -179,25 +202,26 @@ void *slot_resolve(struct slot *slot, const void *caller)
     return real;
 }
 
-bool slot_exists(const struct slot *slot, const void *caller)
+bool slot_exists(enum slot_id slot, const void *caller)
 {
     const struct host *host = host_get();
     struct elf_object object;
-    return global_scope(host, slot->name) ||
-           (caller && elf_at(caller, &object) && local_scope(host, slot->name, &object));
+    return global_scope(host, slot_table[slot].name) ||
+           (caller && elf_at(caller, &object) && local_scope(host, slot_table[slot].name, &object));
 }
 
-void *slot_bind(struct slot *slot, void *real)
+void *slot_bind(enum slot_id slot, void *real)
 {
     for (int i = 0; i < SLOT_BOUND; i++) {
         void *bound = NULL;
-        if (!atomic_compare_exchange_strong(&slot->bound[i], &bound, real) && bound != real)
+        if (!atomic_compare_exchange_strong(&slot_states[slot].bound[i], &bound, real) &&
+            bound != real)
             continue;
         if (!atomic_exchange_explicit(&busy, true, memory_order_acquire)) {
             remember_library(real);
             atomic_store_explicit(&busy, false, memory_order_release);
         }
-        return slot->hooks->bound[i];
+        return hook_of(slot, (unsigned)i);
     }
     return real;
 }

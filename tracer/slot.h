@@ -22,38 +22,42 @@ enum slot_id {
     SLOT_COUNT
 };
 
-enum { SLOT_CALLERS = 16, SLOT_BOUND = 3 };
+enum { SLOT_CALLERS = 16, SLOT_BOUND = 3, SLOT_NAME_BYTES = 40 };
 
 struct slot_caller {
     uintptr_t low, bytes;
     void *_Atomic real; /* stored last: NULL means that the entry is free */
 };
 
-/* What a wrap file makes of a row (tracer/hook.h). */
-struct slot_hooks {
-    void *bound[SLOT_BOUND];
-    void *missing; /* called where no library has the function: it must answer as one that fails */
+/* What is fixed, apart from what is learnt: the latter costs a process nothing until it calls. */
+struct slot {
+    char name[SLOT_NAME_BYTES]; /* in place: no relocation */
 };
 
-struct slot {
-    const char *name;
-    const struct slot_hooks *hooks;
+struct slot_state {
     void *_Atomic bound[SLOT_BOUND];
     struct slot_caller caller[SLOT_CALLERS];
 };
 
-extern struct slot slot_table[SLOT_COUNT];
+/* What a wrap file makes of its rows (tracer/hook.h): of slot `slot` the bound hook number `which`,
+ * or, for SLOT_MISSING, what is called where no library has the function: it answers as one that
+ * fails. NULL for a slot that is not its own. */
+enum { SLOT_MISSING = SLOT_BOUND };
+typedef void *slot_hooks(enum slot_id slot, unsigned which);
 
-/* Slot of a symbol name, or NULL. */
-struct slot *slot_find(const char *name);
+extern const struct slot slot_table[SLOT_COUNT];
+extern struct slot_state slot_states[SLOT_COUNT];
 
-/* The real function for a call that returns to `caller`. Never NULL: where none exists, the row's
- * `missing`. Any thread; keeps errno. */
-void *slot_resolve(struct slot *slot, const void *caller);
+/* Slot of a symbol name, or SLOT_COUNT. */
+enum slot_id slot_find(const char *name);
 
-static inline void *slot_real(struct slot *slot, const void *caller)
+/* The real function for a call that returns to `caller`. Never NULL: where none exists, the
+ * wrap file's SLOT_MISSING. Any thread; keeps errno. */
+void *slot_resolve(enum slot_id slot, const void *caller);
+
+static inline void *slot_real(enum slot_id slot, const void *caller)
 {
-    struct slot_caller *c = &slot->caller[0];
+    struct slot_caller *c = &slot_states[slot].caller[0];
     void *real = atomic_load_explicit(&c->real, memory_order_acquire);
     if (__builtin_expect(real && (uintptr_t)caller - c->low < c->bytes, 1))
         return real;
@@ -62,13 +66,16 @@ static inline void *slot_real(struct slot *slot, const void *caller)
 
 /* Would `caller` find the slot's name without us, in the global scope or (caller not NULL) its own?
  * Keeps neither errno nor dlerror. */
-_Bool slot_exists(const struct slot *slot, const void *caller);
+_Bool slot_exists(enum slot_id slot, const void *caller);
 
 /* A hook that calls `real`; `real` itself when all hooks of the slot are taken by others. */
-void *slot_bind(struct slot *slot, void *real);
+void *slot_bind(enum slot_id slot, void *real);
 
 /* Does the address lie in a library that one of the real functions lives in? Async-signal-safe. */
 _Bool slot_is_library(const void *address);
+
+/* In a fork child: whoever was appending is not here any more. */
+void slot_after_fork(void);
 
 /* How many such libraries there are. */
 unsigned slot_libraries(void);

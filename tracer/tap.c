@@ -84,8 +84,9 @@ void tap_give_up(void)
 /* The process ends: stop, write what there is, in bounded time. */
 static void finish(void)
 {
+    int now = atomic_load(&state);
     /* A child of a bare clone() carries our state and no writer thread. */
-    if (getpid() != owner || (!change(RECORDING, ENDING) && !change(PAUSED, ENDING)))
+    if ((now != RECORDING && now != PAUSED) || getpid() != owner || !change(now, ENDING))
         return;
     atomic_store(&tap_epoch, TAP_OFF);
     flush_finish();
@@ -107,10 +108,17 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 /* A fork child is as if nothing had happened yet; its first call starts a file of its own. */
 static void forget_parent(void)
 {
+    elf_fork_end(true);
+    slot_after_fork();
     atomic_store(&tap_epoch, TAP_OFF);
     graph_forget();
     if (!tap_is_inert())
         atomic_store(&state, WANTED);
+}
+
+static void parent_goes_on(void)
+{
+    elf_fork_end(false);
 }
 
 static void thread_exits(void *record)
@@ -127,7 +135,7 @@ static void install_handlers(void)
 {
     const struct host *host = host_get();
     has_handlers = true;
-    pthread_atfork(NULL, NULL, forget_parent);
+    pthread_atfork(elf_fork_begin, parent_goes_on, forget_parent);
     at_quick_exit(finish);
     has_exit_key = host->pthread_key_create && host->pthread_setspecific &&
                    host->pthread_key_create(&exit_key, thread_exits) == 0;

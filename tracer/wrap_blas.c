@@ -35,7 +35,14 @@ static void missing(void)
 /* Pass 2: the hooks themselves. */
 #define ROW(family, symbol, integer, element)                                                      \
     HOOK_DEFINE(void, symbol, HOOK_LIST(family##_PARAMS(integer, element)),                        \
-                HOOK_LIST(family##_ARGS), missing)
+                HOOK_LIST(family##_ARGS))
 #include "tracer/cblas.def"
 #include "tracer/fblas.def"
 #undef ROW
+
+HOOK_TABLE(wrap_blas_hook)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#include "tracer/cblas.def"
+#include "tracer/fblas.def"
+#undef ROW
+HOOK_TABLE_END

@@ -260,12 +260,17 @@ static void set_mode(const void *handle, int pointer_mode, int math_mode)
 
 /* Pass 2: the hooks themselves. */
 #define ROW(family, symbol, I, E)                                                                  \
-    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS(I, E)),                          \
-                HOOK_LIST(family##_ARGS), missing)
+    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS(I, E)), HOOK_LIST(family##_ARGS))
 #include "tracer/cublas.def"
 #undef ROW
 #define ROW(family, symbol)                                                                        \
-    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS),      \
-                missing)
+    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
 #include "tracer/cublas_state.def"
 #undef ROW
+
+HOOK_TABLE(wrap_cublas_hook)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#include "tracer/cublas.def"
+#include "tracer/cublas_state.def"
+#undef ROW
+HOOK_TABLE_END

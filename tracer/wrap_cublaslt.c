@@ -282,7 +282,12 @@ static __attribute__((noinline)) void leave(const struct gpu_call *call,
             gpu_fail(&call);                                                                       \
         return status;                                                                             \
     }                                                                                              \
-    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS),      \
-                missing)
+    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
 #include "tracer/cublaslt.def"
 #undef ROW
+
+HOOK_TABLE(wrap_cublaslt_hook)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#include "tracer/cublaslt.def"
+#undef ROW
+HOOK_TABLE_END

@@ -19,11 +19,11 @@ static int missing(void)
     return NOT_INITIALIZED;
 }
 
-static struct slot *find(const char *name)
+static enum slot_id find(const char *name)
 {
     char second[64];
-    struct slot *slot = slot_find(name);
-    if (slot || strlen(name) > sizeof second - 4)
+    enum slot_id slot = slot_find(name);
+    if (slot != SLOT_COUNT || strlen(name) > sizeof second - 4)
         return slot;
     strcat(strcpy(second, name), "_v2");
     return slot_find(second);
@@ -31,8 +31,10 @@ static struct slot *find(const char *name)
 
 static void replace(const char *name, void **address)
 {
-    struct slot *slot = name && address && *address && !tap_is_inert() ? find(name) : NULL;
-    if (slot && !host_is_self(*address))
+    if (!name || !address || !*address || tap_is_inert() || host_is_self(*address))
+        return;
+    enum slot_id slot = find(name);
+    if (slot != SLOT_COUNT)
         *address = slot_bind(slot, *address);
 }
 
@@ -46,6 +48,12 @@ static void replace(const char *name, void **address)
             replace(name, address);                                                                \
         return status;                                                                             \
     }                                                                                              \
-    HOOK_DEFINE(int, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS), missing)
+    HOOK_DEFINE(int, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
 #include "tracer/driver.def"
 #undef ROW
+
+HOOK_TABLE(wrap_driver_hook)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#include "tracer/driver.def"
+#undef ROW
+HOOK_TABLE_END

@@ -113,6 +113,12 @@ static void launched(const struct graph_call *g, const void *exec, bool good)
         tap_release();                                                                             \
         return status;                                                                             \
     }                                                                                              \
-    HOOK_DEFINE(int, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS), missing)
+    HOOK_DEFINE(int, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
 #include "tracer/graph.def"
 #undef ROW
+
+HOOK_TABLE(wrap_graph_hook)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#include "tracer/graph.def"
+#undef ROW
+HOOK_TABLE_END

@@ -84,6 +84,12 @@ static __attribute__((noinline)) void leave(const struct gpu_call *call, const s
             gpu_fail(&call);                                                                       \
         return status;                                                                             \
     }                                                                                              \
-    HOOK_DEFINE(ncclResult_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS), missing)
+    HOOK_DEFINE(ncclResult_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
 #include "tracer/nccl.def"
 #undef ROW
+
+HOOK_TABLE(wrap_nccl_hook)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#include "tracer/nccl.def"
+#undef ROW
+HOOK_TABLE_END

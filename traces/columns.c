@@ -63,12 +63,24 @@ void columns_u64(uint64_t *restrict out, const uint8_t *restrict p, size_t count
             out[i] |= (uint64_t)p[plane * count + i] << 8 * plane;
 }
 
-uint32_t columns_max(const uint32_t *values, size_t count)
+uint32_t columns_sum(uint32_t *values, size_t count)
 {
-    uint32_t max = 0;
-    for (size_t i = 0; i < count; i++)
-        max = values[i] > max ? values[i] : max;
+    uint32_t value = 0, max = 0;
+    for (size_t i = 0; i < count; i++) {
+        value += zigzag32_decode(values[i]);
+        values[i] = value;
+        max = value > max ? value : max;
+    }
     return max;
+}
+
+void columns_durations(uint32_t *restrict durations, const uint32_t *restrict ids, size_t count,
+                       uint32_t *restrict last)
+{
+    for (size_t i = 0; i < count; i++)
+        durations[i] = last[ids[i]] += zigzag32_decode(durations[i]);
+    for (size_t i = 0; i < count; i++)
+        last[ids[i]] = 0;
 }
 
 /* Gaps that may be anything: every sum is checked. */

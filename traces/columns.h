@@ -14,7 +14,13 @@
 void columns_u32(uint32_t *out, const uint8_t *planes, size_t count, unsigned width);
 void columns_u64(uint64_t *out, const uint8_t *planes, size_t count, unsigned width);
 
-uint32_t columns_max(const uint32_t *values, size_t count);
+/* In place: differences to the value before (the first: to 0) become values. Returns the largest.
+ */
+uint32_t columns_sum(uint32_t *values, size_t count);
+
+/* In place: differences to the last duration of the same id become durations. `last` has a zero for
+ * every id, and again when this returns. */
+void columns_durations(uint32_t *durations, const uint32_t *ids, size_t count, uint32_t *last);
 
 /* In place: `starts` holds gaps and becomes start_ns, `durations` holds ticks and becomes ns
  * (saturated). False: a time is out of range, and the contents are undefined. */

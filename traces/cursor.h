@@ -36,6 +36,17 @@ static inline int64_t zigzag_decode(uint64_t v)
     return (int64_t)(v >> 1 ^ -(v & 1));
 }
 
+/* The same for 32 bits, on differences that wrap around. */
+static inline uint32_t zigzag32_encode(uint32_t v)
+{
+    return v << 1 ^ (uint32_t) - (v >> 31);
+}
+
+static inline uint32_t zigzag32_decode(uint32_t v)
+{
+    return v >> 1 ^ (uint32_t) - (v & 1);
+}
+
 /* Bytes written to `to`, which has room for VARINT_BYTES_MAX. */
 static inline unsigned varint_store(uint8_t *to, uint64_t value)
 {

@@ -18,6 +18,7 @@ struct decode {
     uint32_t *signatures, *durations;
     uint64_t *starts;
     size_t nevents;
+    struct buffer last;       /* uint32_t per id in the shard: zeros between runs */
     struct buffer runs;       /* struct reader_events */
     struct buffer counts;     /* struct reader_count */
     struct buffer histograms; /* struct histogram, one per count */
@@ -62,6 +63,7 @@ void decode_close(struct decode *d)
     free(d->durations);
     free(d->starts);
     buffer_free(&d->runs);
+    buffer_free(&d->last);
     buffer_free(&d->counts);
     buffer_free(&d->histograms);
     buffer_free(&d->facts);
@@ -85,12 +87,13 @@ static bool decompress(struct decode *d, const struct frame_header *h, const uin
 
 /* Ids of the shard to ids of the reader; rows of unresolved ids are taken out. Returns how many are
  * left. */
-static size_t resolve(struct decode *d, const struct dictionary *names, size_t count)
+static size_t resolve(struct decode *d, const struct dictionary *names, size_t count,
+                      uint32_t max_id)
 {
     uint32_t *ids = d->signatures + d->nevents, *durations = d->durations + d->nevents;
     uint64_t *starts = d->starts + d->nevents;
     size_t known = names->signature_ids.size / sizeof(uint32_t);
-    if (names->signature_ids_equal && columns_max(ids, count) < known)
+    if (names->signature_ids_equal && max_id < known)
         return count;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -101,6 +104,15 @@ static size_t resolve(struct decode *d, const struct dictionary *names, size_t c
         kept += id != DICTIONARY_UNRESOLVED;
     }
     return kept;
+}
+
+static bool reserve_last(struct decode *d, uint32_t max_id)
+{
+    size_t bytes = ((size_t)max_id + 1) * sizeof(uint32_t);
+    if (bytes > d->last.size && !buffer_reserve(&d->last, bytes - d->last.size))
+        return false;
+    d->last.size = bytes > d->last.size ? bytes : d->last.size; /* fresh memory is zero */
+    return true;
 }
 
 static enum status read_events(struct decode *d, const struct dictionary *names,
@@ -120,9 +132,16 @@ static enum status read_events(struct decode *d, const struct dictionary *names,
         return ST_FORMAT;
     if (frame->nevents >= TRACE_FRAME_RUNS_MAX)
         return ST_FORMAT;
-    columns_u32(d->signatures + d->nevents, in->at, count, head[1]);
+    uint32_t *ids = d->signatures + d->nevents, *durations = d->durations + d->nevents;
+    columns_u32(ids, in->at, count, head[1]);
     columns_u64(d->starts + d->nevents, in->at + count * head[1], count, head[2]);
-    columns_u32(d->durations + d->nevents, in->at + count * (head[1] + head[2]), count, head[3]);
+    columns_u32(durations, in->at + count * (head[1] + head[2]), count, head[3]);
+    uint32_t max_id = columns_sum(ids, count);
+    if (max_id >= TRACE_SIGNATURES_MAX)
+        return ST_FORMAT;
+    if (!reserve_last(d, max_id))
+        return ST_NOMEM;
+    columns_durations(durations, ids, count, (uint32_t *)d->last.bytes);
     in->at = in->end;
     if (!columns_times(d->starts + d->nevents, d->durations + d->nevents, count, base_tick,
                        h->tick_ns, head[0] & EVENTS_ZIGZAG))
@@ -130,7 +149,7 @@ static enum status read_events(struct decode *d, const struct dictionary *names,
     run.signature = d->signatures + d->nevents;
     run.start_ns = d->starts + d->nevents;
     run.duration_ns = d->durations + d->nevents;
-    run.count = resolve(d, names, count);
+    run.count = resolve(d, names, count, max_id);
     frame->unresolved += count - run.count;
     d->nevents += run.count;
     if (run.count == 0)

@@ -79,6 +79,12 @@ bool definitions_is_empty(const struct definitions *d)
     return d->strings.count <= 1 && d->signatures.count == 0;
 }
 
+bool definitions_are_pending(const struct definitions *d)
+{
+    return d->written.strings < d->strings.count || d->written.signatures < d->signatures.count ||
+           d->written.facts < fact_count(d);
+}
+
 /* Each of these appends one section with as many items as fit and returns the next item. */
 static uint32_t encode_strings(const struct definitions *d, uint32_t from, struct buffer *out,
                                size_t limit)

@@ -36,5 +36,7 @@ bool definitions_encode(const struct definitions *d, struct definitions_cursor *
 /* A dictionary from the beginning; string 0 is never written. */
 struct definitions_cursor definitions_start(void);
 bool definitions_is_empty(const struct definitions *d);
+/* Something is not in the file yet. */
+bool definitions_are_pending(const struct definitions *d);
 
 #endif

@@ -52,10 +52,16 @@ static unsigned gap_width(const struct rows_run *run)
     return width(run->negative ? run->zigzag_gaps : run->gaps);
 }
 
+/* Ids and durations will be differences, which take at most one bit more than the numbers. */
+static unsigned difference_width(uint32_t numbers)
+{
+    return width(2 * (uint64_t)numbers) < 4 ? width(2 * (uint64_t)numbers) : 4;
+}
+
 static size_t run_bytes(const struct rows_run *run)
 {
-    return RUN_HEAD_BYTES +
-           (size_t)run->count * (width(run->ids) + gap_width(run) + width(run->durations));
+    return RUN_HEAD_BYTES + (size_t)run->count * (difference_width(run->ids) + gap_width(run) +
+                                                  difference_width(run->durations));
 }
 
 size_t rows_bytes(const struct rows *r)
@@ -137,6 +143,21 @@ static void append_event(struct rows *r, struct rows_run *run, const struct writ
     buffer_put(&r->events, &row, sizeof row);
 }
 
+/* Room for the last duration of each of these signatures. */
+static bool reserve_last(struct rows *r, const struct writer_event *events, size_t count)
+{
+    uint32_t max = 0;
+    for (size_t i = 0; i < count; i++)
+        max = events[i].signature > max ? events[i].signature : max;
+    size_t bytes = ((size_t)max + 1) * sizeof(uint32_t);
+    if (bytes <= r->last.size)
+        return true;
+    if (!buffer_reserve(&r->last, bytes - r->last.size))
+        return false;
+    r->last.size = bytes; /* fresh memory is zero, and encode_run leaves it so */
+    return true;
+}
+
 enum status rows_add_events(struct rows *r, uint32_t thread, uint32_t stream,
                             const struct writer_event *events, size_t count)
 {
@@ -151,7 +172,8 @@ enum status rows_add_events(struct rows *r, uint32_t thread, uint32_t stream,
     if (count > TRACE_FRAME_EVENTS_MAX - known_events || known_runs >= TRACE_FRAME_RUNS_MAX)
         return ST_LIMIT;
     if (!buffer_reserve(&r->events, count * sizeof(struct rows_event)) ||
-        !buffer_reserve(&r->stretches, sizeof(struct rows_stretch)))
+        !buffer_reserve(&r->stretches, sizeof(struct rows_stretch)) ||
+        !reserve_last(r, events, count))
         return ST_NOMEM;
     size_t known_bytes = r->event_bytes;
     struct rows_run *run = find_run(r, thread, stream, events[0].start_ns / r->tick_ns);
@@ -218,6 +240,33 @@ enum status rows_add_blob(struct rows *r, uint32_t section, const void *bytes, s
     return ST_OK;
 }
 
+static struct rows_event *events_of(const struct rows *r, const struct rows_stretch *stretch)
+{
+    return (struct rows_event *)r->events.bytes + stretch->first;
+}
+
+/* Ids become differences to the id before, durations differences to the last duration of the same
+ * signature: both are small and repeat, which is what compresses. The widths of the run become
+ * those of the differences. */
+static void difference(struct rows *r, struct rows_run *run)
+{
+    uint32_t *last = (uint32_t *)r->last.bytes, id = 0;
+    run->ids = run->durations = 0;
+    for (uint32_t s = run->first_stretch; s != NO_STRETCH; s = stretch_at(r, s)->next) {
+        struct rows_event *e = events_of(r, stretch_at(r, s));
+        for (uint32_t i = 0; i < stretch_at(r, s)->count; i++) {
+            uint32_t own = e[i].signature, duration = e[i].duration_ticks;
+            e[i].signature = zigzag32_encode(own - id);
+            e[i].duration_ticks = zigzag32_encode(duration - last[own]);
+            id = own;
+            last[own] = duration;
+            run->ids |= e[i].signature;
+            run->durations |= e[i].duration_ticks;
+        }
+    }
+    memset(last, 0, r->last.size);
+}
+
 /* A column, one plane of `count` bytes after the other. Which one: 0 id, 1 gap, 2 duration. */
 static void encode_column(const struct rows *r, const struct rows_run *run, unsigned which,
                           unsigned bytes, struct buffer *out)
@@ -225,8 +274,7 @@ static void encode_column(const struct rows *r, const struct rows_run *run, unsi
     for (unsigned shift = 0; shift < 8 * bytes; shift += 8)
         for (uint32_t s = run->first_stretch; s != NO_STRETCH; s = stretch_at(r, s)->next) {
             const struct rows_stretch *stretch = stretch_at(r, s);
-            const struct rows_event *e =
-                (const struct rows_event *)r->events.bytes + stretch->first;
+            const struct rows_event *e = events_of(r, stretch);
             uint8_t *to = out->bytes + out->size;
             for (uint32_t i = 0; i < stretch->count; i++) {
                 uint64_t gap =
@@ -240,8 +288,9 @@ static void encode_column(const struct rows *r, const struct rows_run *run, unsi
         }
 }
 
-static void encode_run(const struct rows *r, const struct rows_run *run, struct buffer *out)
+static void encode_run(struct rows *r, struct rows_run *run, struct buffer *out)
 {
+    difference(r, run);
     const uint8_t widths[3] = { (uint8_t)width(run->ids), (uint8_t)gap_width(run),
                                 (uint8_t)width(run->durations) };
     uint8_t flags =
@@ -258,7 +307,7 @@ static void encode_run(const struct rows *r, const struct rows_run *run, struct 
     buffer_end_section(out, start);
 }
 
-void rows_encode(const struct rows *r, struct buffer *out)
+void rows_encode(struct rows *r, struct buffer *out)
 {
     for (size_t i = 0; i < run_count(r); i++)
         encode_run(r, run_at(r, i), out);
@@ -285,4 +334,5 @@ void rows_free(struct rows *r)
     buffer_free(&r->runs);
     buffer_free(&r->counts);
     buffer_free(&r->blobs);
+    buffer_free(&r->last);
 }

@@ -14,6 +14,7 @@ struct rows {
     struct buffer stretches; /* struct rows_stretch: which events belong to which run */
     struct buffer runs;      /* struct rows_run: one per thread and stream */
     struct buffer counts;    /* encoded rows */
+    struct buffer last;      /* uint32_t per signature: its last duration, while encoding */
     struct buffer blobs;     /* encoded sections */
     size_t event_bytes;      /* of all EVENTS sections, at most */
     uint32_t ncounts, last_run;
@@ -29,8 +30,8 @@ enum status rows_add_blob(struct rows *r, uint32_t section, const void *bytes, s
 
 /* Bytes that rows_encode will append, at most. */
 size_t rows_bytes(const struct rows *r);
-/* Needs room for rows_bytes. */
-void rows_encode(const struct rows *r, struct buffer *out);
+/* Needs room for rows_bytes. Uses the rows up: rows_clear is next. */
+void rows_encode(struct rows *r, struct buffer *out);
 void rows_clear(struct rows *r);
 void rows_free(struct rows *r);
 

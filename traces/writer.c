@@ -323,7 +323,9 @@ enum status writer_close(struct writer *w, const struct trace_counters *counters
 {
     if (!w)
         return ST_OK;
-    enum status st = rows_bytes(&w->rows) ? writer_flush(w, counters, now_ns) : ST_OK;
+    enum status st = ST_OK;
+    if (rows_bytes(&w->rows) || (!w->full && definitions_are_pending(&w->definitions)))
+        st = writer_flush(w, counters, now_ns);
     if (st == ST_OK) {
         w->raw.size = 0;
         st = put_frame(w, FRAME_FOOTER, counters, now_ns);

@@ -7,21 +7,23 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* How long a thread looks for the next work before it sleeps: about 50 us, the gap between two
- * calls of a busy host; a sleeping thread costs the caller a system call to wake. */
-enum { SPINS = 20000 };
+/* How long a thread looks for work before it sleeps: about 50 us, the gap between two calls of a
+ * busy host. A sleeping thread costs the caller a system call to wake. */
+enum { SPINS = 3000 };
+
+/* The work that is on, in one word, so that a thread that comes late can never take a part of one
+ * work for a part of another: next part (16 bits), parts (16 bits), number of the work. */
+typedef uint64_t ticket;
 
 static struct {
     pthread_mutex_t owner;      /* held by the caller whose work is on */
     pthread_mutex_t sleep_lock; /* with `wake` */
     pthread_cond_t wake;
-    _Atomic uint64_t order; /* number of the work << 8 | threads asked: one word, so that a late
-                               thread never mixes two orders */
-    _Atomic uint32_t sleepers, unfinished, next_part;
+    _Atomic ticket now;
+    _Atomic uint32_t sleepers, done;
     uint32_t threads; /* made so far, without the callers */
-    uint32_t parts;
-    team_fn *fn;
-    void *work;
+    team_fn *fn;      /* these two are read only by who has taken a part, */
+    void *work;       /* and stay until that part is done */
 } team = {
     .owner = PTHREAD_MUTEX_INITIALIZER,
     .sleep_lock = PTHREAD_MUTEX_INITIALIZER,
@@ -35,41 +37,45 @@ static void relax(void)
 #endif
 }
 
-static void take_parts(void)
+static bool has_part(ticket t)
 {
-    for (uint32_t part; (part = atomic_fetch_add(&team.next_part, 1)) < team.parts;)
-        team.fn(team.work, part);
+    return (t & 0xffff) < (t >> 16 & 0xffff);
 }
 
-/* Wait until the order is not `seen`; returns the new one. */
-static uint64_t next_order(uint64_t seen)
+/* Do parts until none is left. */
+static void take_parts(void)
 {
-    uint64_t order = seen;
-    for (int i = 0; i < SPINS && order == seen; i++) {
+    ticket t = atomic_load(&team.now);
+    while (has_part(t))
+        if (atomic_compare_exchange_weak(&team.now, &t, t + 1)) {
+            team.fn(team.work, (uint32_t)(t & 0xffff));
+            atomic_fetch_add(&team.done, 1);
+            t = atomic_load(&team.now);
+        }
+}
+
+static void wait_for_part(void)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (has_part(atomic_load(&team.now)))
+            return;
         relax();
-        order = atomic_load(&team.order);
     }
-    if (order != seen)
-        return order;
     pthread_mutex_lock(&team.sleep_lock);
     atomic_fetch_add(&team.sleepers, 1);
-    while ((order = atomic_load(&team.order)) == seen)
+    while (!has_part(atomic_load(&team.now)))
         pthread_cond_wait(&team.wake, &team.sleep_lock);
     atomic_fetch_sub(&team.sleepers, 1);
     pthread_mutex_unlock(&team.sleep_lock);
-    return order;
 }
 
-static void *thread_main(void *number)
+static void *thread_main(void *unused)
 {
-    for (uint64_t seen = 0;;) {
-        seen = next_order(seen);
-        if ((uintptr_t)number >= (seen & 0xff))
-            continue;
+    for (;;) {
+        wait_for_part();
         take_parts();
-        atomic_fetch_sub(&team.unfinished, 1);
     }
-    return NULL;
+    return unused;
 }
 
 /* In a child of fork() only the forking thread lives. */
@@ -78,9 +84,8 @@ static void forget_threads(void)
     pthread_mutex_init(&team.owner, NULL);
     pthread_mutex_init(&team.sleep_lock, NULL);
     pthread_cond_init(&team.wake, NULL);
-    atomic_store(&team.order, 0);
+    atomic_store(&team.now, 0);
     atomic_store(&team.sleepers, 0);
-    atomic_store(&team.unfinished, 0);
     team.threads = 0;
 }
 
@@ -90,33 +95,32 @@ static void watch_fork(void)
 }
 
 /* Signals of the host are not for these threads. */
-static bool make_thread(uint32_t number)
+static bool make_thread(void)
 {
     sigset_t all, old;
     pthread_t thread;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &old);
-    bool made = pthread_create(&thread, NULL, thread_main, (void *)(uintptr_t)number) == 0;
+    bool made = pthread_create(&thread, NULL, thread_main, NULL) == 0;
     if (made)
         pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return made;
 }
 
-static uint32_t have_threads(uint32_t wanted)
+static void have_threads(uint32_t wanted)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_fork);
-    while (team.threads < wanted && make_thread(team.threads))
+    while (team.threads < wanted && make_thread())
         team.threads++;
-    return team.threads < wanted ? team.threads : wanted;
 }
 
-static void give_order(uint32_t helpers)
+static void announce(uint32_t parts)
 {
-    uint64_t number = atomic_load(&team.order) >> 8;
-    atomic_store(&team.unfinished, helpers);
-    atomic_store(&team.order, (number + 1) << 8 | helpers);
+    ticket number = (atomic_load(&team.now) >> 32) + 1;
+    atomic_store(&team.done, 0);
+    atomic_store(&team.now, number << 32 | (ticket)parts << 16);
     if (atomic_load(&team.sleepers) > 0) {
         pthread_mutex_lock(&team.sleep_lock);
         pthread_cond_broadcast(&team.wake);
@@ -126,18 +130,17 @@ static void give_order(uint32_t helpers)
 
 void team_run(uint32_t parts, team_fn *fn, void *work)
 {
-    if (parts <= 1 || pthread_mutex_trylock(&team.owner) != 0) {
+    if (parts <= 1 || parts > TEAM_MAX || pthread_mutex_trylock(&team.owner) != 0) {
         for (uint32_t part = 0; part < parts; part++)
             fn(work, part);
         return;
     }
+    have_threads(parts - 1);
     team.fn = fn;
     team.work = work;
-    team.parts = parts;
-    atomic_store(&team.next_part, 0);
-    give_order(have_threads((parts < TEAM_MAX ? parts : TEAM_MAX) - 1));
+    announce(parts);
     take_parts();
-    for (int i = 0; atomic_load(&team.unfinished) > 0; i++)
+    for (int i = 0; atomic_load(&team.done) < parts; i++)
         i < SPINS ? relax() : (void)sched_yield();
     pthread_mutex_unlock(&team.owner);
 }

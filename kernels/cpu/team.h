@@ -14,7 +14,8 @@ typedef void team_fn(void *work, uint32_t part);
 
 /* Call fn(work, 0) ... fn(work, parts - 1), each once, on up to `parts` threads including this one,
  * and return when all are done. Any thread may call it: when the team is busy with somebody else's
- * work, or no thread can be made, this thread does all the parts. parts = 1 costs a plain call.
+ * work, parts are more than TEAM_MAX or no thread can be made, this thread does all the parts; one
+ * that comes late is not waited for. parts = 1 costs a plain call.
  * A child after fork() starts its own team. */
 void team_run(uint32_t parts, team_fn *fn, void *work);
 

@@ -44,7 +44,7 @@ check "info counts the same" info_agrees
 check "validate finds nothing" "$TILEWISE" validate "$work"/t/*.twt
 
 replay() {
-    "$TILEWISE" replay --budget 6 --uncap-baseline -o "$work/r.twr" "$work"/t/*.twt >"$work/replay.txt" &&
+    "$TILEWISE" replay --budget 15 --uncap-baseline -o "$work/r.twr" "$work"/t/*.twt >"$work/replay.txt" &&
         "$TILEWISE" report --format=json "$work"/t/*.twt "$work/r.twr" >"$work/replayed.json"
 }
 check "replay and report" replay

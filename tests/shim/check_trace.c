@@ -151,7 +151,7 @@ struct row {
     uint8_t in, out;
 };
 
-static const struct row row[SLOT_COUNT] = {
+static const struct row row[] = {
 #define ROW(family, symbol, integer, element)                                                      \
     { #symbol, family##_SIGNATURE, ROWS_IN_##element, ROWS_OUT_##element },
 #define ROWS_IN_s   TILEWISE_F32
@@ -202,10 +202,10 @@ static bool check_rows(const char *path, struct trace *t, const char *unused)
     (void)unused;
     bool good = true;
     uint64_t total = 0;
-    for (int i = 0; i < SLOT_COUNT; i++) {
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         uint64_t calls = calls_of(t, &row[i]);
         total += calls;
-        if (calls != 1 + (uint64_t)i % 3)
+        if (calls != 1 + i % 3)
             good = fail("not recorded as it was called", row[i].name);
     }
     return good && (total == t->shard.counters.recorded ? true : fail("other records", path));
@@ -217,6 +217,13 @@ static bool add_seen(const char *path, struct trace *t, const char *unused)
 {
     (void)unused;
     sum += t->shard.counters.seen;
+    return adds_up(t, path);
+}
+
+static bool add_failed(const char *path, struct trace *t, const char *unused)
+{
+    (void)unused;
+    sum += t->shard.counters.failed;
     return adds_up(t, path);
 }
 
@@ -235,7 +242,7 @@ static const struct {
 } verb[] = {
     { "exact", check_exact, false },  { "prefix", check_prefix, false },
     { "rows", check_rows, false },    { "seen", add_seen, true },
-    { "dropped", add_dropped, true },
+    { "dropped", add_dropped, true }, { "failed", add_failed, true },
 };
 
 static int run(size_t v, const char *directory, const char *argument)
@@ -268,6 +275,7 @@ int main(int argc, char **argv)
     for (size_t v = 0; argc > 2 && v < sizeof verb / sizeof *verb; v++)
         if (strcmp(verb[v].name, argv[1]) == 0)
             return run(v, argv[2], argc > 3 ? argv[3] : "");
-    fprintf(stderr, "usage: check_trace exact|prefix|rows|seen|dropped TRACES [COUNTS|CAUSE]\n");
+    fprintf(stderr,
+            "usage: check_trace exact|prefix|rows|seen|failed|dropped TRACES [COUNTS|CAUSE]\n");
     return 64;
 }

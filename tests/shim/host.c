@@ -113,21 +113,29 @@ static int churn(const long *number)
     return grown < 8192 ? 0 : 1;
 }
 
+static void *wait_for_all(void *all)
+{
+    calls(2);
+    pthread_barrier_wait(all);
+    return NULL;
+}
+
 /* All alive at once. */
 static int crowd(const long *number)
 {
     static pthread_t thread[8192];
-    uint64_t count = 2;
     pthread_attr_t small;
-    long started = 0;
+    pthread_barrier_t all;
+    long count = number[0] < 8192 ? number[0] : 8192;
+    pthread_barrier_init(&all, NULL, (unsigned)count);
     pthread_attr_init(&small);
     pthread_attr_setstacksize(&small, 65536);
-    for (; started < number[0] && started < 8192; started++)
-        if (pthread_create(&thread[started], &small, thread_calls, &count) != 0)
-            break;
-    for (long i = 0; i < started; i++)
+    for (long i = 0; i < count; i++)
+        if (pthread_create(&thread[i], &small, wait_for_all, &all) != 0)
+            exit(2); /* the others wait for ever */
+    for (long i = 0; i < count; i++)
         pthread_join(thread[i], NULL);
-    return started == number[0] ? 0 : 2;
+    return 0;
 }
 
 static int many_shapes(const long *number)

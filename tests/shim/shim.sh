@@ -16,6 +16,11 @@ shimmed() {
     env LD_PRELOAD="$SHIM" TILEWISE_OUT="$traces" FAKE_COUNTS="$counts" "$@"
 }
 
+# The same in the background: `launch COMMAND... &` makes $! the program itself.
+launch() {
+    exec env LD_PRELOAD="$SHIM" TILEWISE_OUT="$traces" FAKE_COUNTS="$counts" "$@"
+}
+
 # exact STATUS COMMAND...: the command ends with that status, and every process that called BLAS
 # has a trace with a clean end in which seen is what the library counted.
 exact() {

@@ -227,6 +227,15 @@ Test(decide, no_winner_is_keep_baseline, .init = replayed)
     expect(DECIDE_KEEP_BASELINE, "1 of 12 verified shapes win");
 }
 
+Test(decide, a_noisy_replay_is_no_reason_to_keep, .init = replayed)
+{
+    in.replay.gain_lo = in.replay.gain_recorded_lo = 0;
+    in.replay.winning = 0;
+    in.replay.unclear = 3;
+    in.replay.unclear_gain = 0.2;
+    expect(DECIDE_SPIKE, "3 shapes are UNCLEAR and might gain up to 20.00 %");
+}
+
 Test(decide, no_verified_kernel_is_keep_baseline, .init = replayed)
 {
     in.replay.gain_lo = in.replay.gain_recorded_lo = 0;
@@ -432,6 +441,18 @@ Test(gain, what_beats_the_machine_wins_nothing, .init = two_shapes)
 {
     candidates[0].time_ns = candidates[1].time_ns = 100;
     cr_assert_eq(measured().winning, 0);
+}
+
+Test(gain, an_unclear_shape_might_gain, .init = two_shapes)
+{
+    candidates[0] = passed(1.1, 0.7, 2);
+    candidates[0].time_ns = 4000;
+    candidates[0].call = RESULT_UNCLEAR;
+    struct decide_replay r = measured();
+    cr_assert_eq(r.unclear, 1);
+    cr_assert_float_eq(r.unclear_gain, 0.3 * 0.5, 1e-12);
+    candidates[0].call = RESULT_SAME;
+    cr_assert_eq(measured().unclear, 0);
 }
 
 Test(gain, choosing_a_kernel_costs, .init = two_shapes)

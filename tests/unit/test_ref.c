@@ -113,20 +113,35 @@ Test(ref, alpha_zero_does_not_read_a)
     cr_expect_eq(magnitude[3], 8);
 }
 
+/* A A^T = { 14 32; 32 77 }; syrk names A once. */
 Test(ref, other_triangle_is_marked)
 {
     struct tilewise_signature s = gemm_2x2x3();
     float c[4] = { 0 };
     double got[4], magnitude[4];
-    struct tilewise_args args = args_of(a_columns, b_columns, c, one_zero);
+    struct tilewise_args args = args_of(a_columns, NULL, c, one_zero);
+    s.ldb = 0;
     s.uplo = TILEWISE_LOWER;
     cr_assert_eq(ref_compute(&s, &args, got, magnitude), 0);
     cr_expect_eq(magnitude[2], -1);
-    cr_expect_eq(got[1], 139);
+    cr_expect_eq(got[1], 32);
     s.uplo = TILEWISE_UPPER;
     cr_assert_eq(ref_compute(&s, &args, got, magnitude), 0);
     cr_expect_eq(magnitude[1], -1);
-    cr_expect_eq(got[2], 64);
+    cr_expect_eq(got[2], 32);
+    cr_expect_eq(got[3], 77);
+}
+
+Test(ref, candidate_leaves_the_other_triangle_alone)
+{
+    struct tilewise_signature s = gemm_2x2x3();
+    float c[4] = { -1, -1, -1, -1 };
+    struct tilewise_args args = args_of(a_columns, NULL, c, one_zero);
+    s.uplo = TILEWISE_LOWER;
+    cr_assert_eq(ref_candidate.supports(&s), 1);
+    cr_assert_eq(ref_candidate.run(&s, &args), 0);
+    cr_expect_eq(c[1], 32);
+    cr_expect_eq(c[2], -1);
 }
 
 Test(ref, magnitude_sums_absolute_values)

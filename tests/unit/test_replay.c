@@ -102,6 +102,7 @@ static void add_item(int64_t m, uint64_t time_ns, enum plan_fate fate)
         .calls = 10,
         .time_ns = time_ns,
         .time_share = 0.5,
+        .work_share = 0.5,
         .twin = plan.nitems++,
         .fate = fate,
     };

@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# The library as a file: what it shows, what it needs, how much it takes of a foreign process.
+. "$TILEWISE_SOURCE/tests/tap.sh"
+. "$TILEWISE_SOURCE/tests/shim/shim.sh"
+
+rows=$(gcc -E -P -DROW\(f,s,...\)=ROW:s: -I"$TILEWISE_SOURCE" -include tracer/slots.def \
+    -x c /dev/null | grep -o 'ROW:[A-Za-z0-9_]*' | cut -d: -f2 | sort)
+exports() {
+    [ "$(echo "$rows" | wc -l)" -ge 170 ] || return 1
+    diff <(nm -D --defined-only "$SHIM" | awk '{ print $3 }' | sort) \
+        <(printf '%s\ndlsym\ndlvsym\n' "$rows" | sort)
+}
+check "it exports the rows of the tables, dlsym and dlvsym, and nothing else" exports
+needed() { [ "$(readelf -dW "$SHIM" | grep -o 'NEEDED.*\[.*\]' | grep -o '\[.*\]')" = '[libc.so.6]' ]; }
+check "it needs libc and nothing else" needed
+floor() {
+    local newest
+    newest=$(objdump -T "$SHIM" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+    echo "$newest"
+    [ "$(printf '%s\nGLIBC_2.17\n' "$newest" | sort -V | tail -n 1)" = GLIBC_2.17 ]
+}
+check "it needs no symbol version above GLIBC_2.17" floor
+tls() {
+    local size
+    size=$((16#$(readelf -lW "$SHIM" | awk '$1 == "TLS" { print substr($6, 3) }')))
+    echo "$size bytes"
+    [ $size -gt 0 ] && [ $size -le 128 ]
+}
+check "it takes 128 bytes of thread-local storage at most" tls
+flags() {
+    readelf -dW "$SHIM" | grep -q NODELETE && readelf -dW "$SHIM" | grep -q BIND_NOW &&
+        readelf -lW "$SHIM" | grep -q GNU_RELRO && ! readelf -lW "$SHIM" | grep GNU_STACK | grep -q E
+}
+check "it cannot be unloaded, is bound at once and read-only after; no executable stack" flags
+weak() { ! nm -D --undefined-only "$SHIM" | grep -w w | grep -vE '_ITM_|__gmon_start__|__cxa_finalize'; }
+check "no weak symbol that a host could fill in" weak
+hot_path() {
+    # What runs in host threads neither prints, exits nor allocates from the heap.
+    ! nm -D --undefined-only "$SHIM" | grep -wE 'printf|fprintf|puts|exit|abort|__assert_fail'
+}
+check "it cannot print, exit or abort" hot_path
+finish
