@@ -96,8 +96,11 @@ static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_
         shape->signature = &row->signature;
         shape->entry = entry_name(a->summary, &row->signature);
         shape->min_ns = row->min_ns;
-        shape->headroom = NAN;
+        shape->headroom = shape->gpu_time_ns = NAN;
     }
+    double gpu_time_ns = summary_gpu_time_ns(row);
+    if (!isnan(gpu_time_ns))
+        shape->gpu_time_ns = (isnan(shape->gpu_time_ns) ? 0 : shape->gpu_time_ns) + gpu_time_ns;
     shape->calls += row->calls;
     shape->time_ns += row->time_ns;
     shape->min_ns = row->min_ns < shape->min_ns ? row->min_ns : shape->min_ns;
@@ -121,7 +124,7 @@ static int by_shape_time(const void *a, const void *b)
 
 static enum status build_shapes(struct analysis *a)
 {
-    const struct shape_rule as_called = { .grain = SHAPE_RAW, .by_entry = true };
+    const struct shape_rule as_called = { .grain = SHAPE_RAW, .as_called = true };
     size_t count = a->summary->nsignatures;
     uint32_t *all = calloc(2 * count + 1, sizeof *all), *key = all + count;
     for (size_t i = 0; i < count && all; i++)

@@ -28,8 +28,7 @@ struct analysis_group {
 };
 
 /* One row of a report: a shape as called, through one entry point. Signatures that differ only in
- * alignment, leading dimensions or strides are one shape; the one with the most time stands for
- * them. */
+ * alignment are one shape; the one with the most time stands for them. */
 struct analysis_shape {
     const struct tilewise_signature *signature; /* of the largest of them */
     size_t signatures;                          /* how many share the row */
@@ -37,6 +36,7 @@ struct analysis_shape {
     uint64_t calls, time_ns, min_ns, max_ns;
     struct histogram histogram;
     double time_share, headroom;
+    double gpu_time_ns;               /* of all its calls; NaN: none was measured */
     const struct result_case *result; /* of the largest that was replayed; NULL: none was */
 };
 

@@ -86,6 +86,34 @@ static void open_array(yajl_gen g, const char *name)
     yajl_gen_array_open(g);
 }
 
+/* Null where nothing was measured. */
+static void gpu(yajl_gen g, const struct summary_gpu *gpu)
+{
+    const struct gpu_totals *t = &gpu->totals;
+    key(g, "gpu");
+    if (t->windows == 0) {
+        yajl_gen_null(g);
+        return;
+    }
+    yajl_gen_map_open(g);
+    key_whole(g, "launches", t->launches);
+    key_whole(g, "records", t->records);
+    key_whole(g, "dropped", t->dropped);
+    key_whole(g, "untimed", t->untimed);
+    key_whole(g, "windows", t->windows);
+    key_real(g, "window_s", (double)t->window_ns * 1e-9);
+    key_whole(g, "time_ns", gpu->kernel_ns);
+    key_whole(g, "attributed_ns", gpu->attributed_ns);
+    key_real(g, "attributed_share",
+             gpu->kernel_ns ? (double)gpu->attributed_ns / (double)gpu->kernel_ns : NAN);
+    open_map(g, "busy_share");
+    key_real(g, "value", gpu->busy_share);
+    key_real(g, "lo", gpu->busy_lo);
+    key_real(g, "hi", gpu->busy_hi);
+    yajl_gen_map_close(g);
+    yajl_gen_map_close(g);
+}
+
 static void trace(yajl_gen g, const struct analysis *a)
 {
     const struct summary *s = a->summary;
@@ -109,6 +137,7 @@ static void trace(yajl_gen g, const struct analysis *a)
     yajl_gen_map_close(g);
     key_text(g, "device", analysis_device(a));
     key_whole(g, "processes", s->nshards);
+    gpu(g, &s->gpu);
     yajl_gen_map_close(g);
 }
 
@@ -224,6 +253,20 @@ static const char *scalar_name(unsigned scalar)
     return scalar < sizeof names / sizeof *names ? names[scalar] : NULL;
 }
 
+static const char *batch_name(unsigned kind)
+{
+    static const char *const names[] = { "none", "strided", "pointers", "grouped" };
+    return kind < sizeof names / sizeof *names ? names[kind] : NULL;
+}
+
+/* The library's number: what a signature holds as 0 is its default, 1; the type of the bias above
+ * it is not part of it. */
+static unsigned epilogue_of(const struct tilewise_signature *s)
+{
+    unsigned bits = s->epilogue & 0x7ff;
+    return bits ? bits : 1;
+}
+
 static void shape_problem(yajl_gen g, const struct tilewise_signature *s)
 {
     key_text(g, "op", tilewise_op_name(s->op));
@@ -233,6 +276,18 @@ static void shape_problem(yajl_gen g, const struct tilewise_signature *s)
     key_signed(g, "k", s->k);
     key_signed(g, "batch", s->batch);
     key_text(g, "trans", words_trans(s));
+    key_text(g, "dtype_a", tilewise_dtype_name(s->dtype_a));
+    key_text(g, "dtype_b", tilewise_dtype_name(s->dtype_b));
+    key_text(g, "dtype_d", tilewise_dtype_name(s->dtype_d));
+    key_text(g, "compute", tilewise_dtype_name(s->compute));
+    key_text(g, "scale", tilewise_dtype_name(s->scale));
+    key_text(g, "batch_kind", batch_name(s->batch_kind));
+    key_whole(g, "epilogue", epilogue_of(s));
+    key_signed(g, "ldd", s->ldd);
+    key_signed(g, "stride_a", s->stride_a);
+    key_signed(g, "stride_b", s->stride_b);
+    key_signed(g, "stride_c", s->stride_c);
+    key_signed(g, "stride_d", s->stride_d);
     key_text(g, "layout", s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
     key_text(g, "alpha", scalar_name(s->alpha));
     key_text(g, "beta", scalar_name(s->beta));
@@ -260,6 +315,8 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
     key_whole(g, "calls", row->calls);
     key_whole(g, "time_ns", row->time_ns);
     key_real(g, "time_share", row->time_share);
+    key(g, "gpu_time_ns");
+    real(g, row->gpu_time_ns);
     key_whole(g, "min_ns", row->min_ns);
     key_real(g, "median_ns", histogram_quantile_ns(&row->histogram, 0.5));
     key_whole(g, "max_ns", row->max_ns);
@@ -276,6 +333,72 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
         candidate(g, &r->candidates[i]);
     yajl_gen_array_close(g);
     yajl_gen_map_close(g);
+}
+
+/* Kernels by name; the summary has a row per name and signature. */
+struct named_kernel {
+    uint32_t name;
+    uint64_t launches, time_ns, attributed_ns;
+};
+
+static int by_name(const void *left, const void *right)
+{
+    const struct named_kernel *a = left, *b = right;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct named_kernel *a = left, *b = right;
+    return a->time_ns != b->time_ns ? (a->time_ns < b->time_ns) - (a->time_ns > b->time_ns)
+                                    : by_name(left, right);
+}
+
+/* Sorted by time, one row per name. Returns how many. */
+static size_t name_kernels(const struct summary *s, struct named_kernel *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->nkernels; i++) {
+        const struct summary_kernel *k = &s->kernels[i];
+        rows[i] = (struct named_kernel){ k->name, k->launches, k->time_ns,
+                                         k->signature == GPU_NO_SIGNATURE ? 0 : k->time_ns };
+    }
+    if (s->nkernels)
+        qsort(rows, s->nkernels, sizeof *rows, by_name);
+    for (size_t i = 0; i < s->nkernels; i++) {
+        if (count == 0 || rows[count - 1].name != rows[i].name) {
+            rows[count++] = rows[i];
+            continue;
+        }
+        rows[count - 1].launches += rows[i].launches;
+        rows[count - 1].time_ns += rows[i].time_ns;
+        rows[count - 1].attributed_ns += rows[i].attributed_ns;
+    }
+    if (count)
+        qsort(rows, count, sizeof *rows, by_time);
+    return count;
+}
+
+static enum status kernels(yajl_gen g, const struct summary *s)
+{
+    struct named_kernel *rows = calloc(s->nkernels + 1, sizeof *rows);
+    if (!rows)
+        return ST_NOMEM;
+    size_t count = name_kernels(s, rows);
+    open_array(g, "kernels");
+    for (size_t i = 0; i < count; i++) {
+        yajl_gen_map_open(g);
+        key_text(g, "name", s->strings[rows[i].name]);
+        key_whole(g, "launches", rows[i].launches);
+        key_whole(g, "time_ns", rows[i].time_ns);
+        key_whole(g, "attributed_ns", rows[i].attributed_ns);
+        key_real(g, "time_share",
+                 s->gpu.kernel_ns ? (double)rows[i].time_ns / (double)s->gpu.kernel_ns : NAN);
+        yajl_gen_map_close(g);
+    }
+    yajl_gen_array_close(g);
+    free(rows);
+    return ST_OK;
 }
 
 static void replay_runs(yajl_gen g, const struct result_set *set)
@@ -317,7 +440,7 @@ static void policy(yajl_gen g, const struct policy *p)
 #undef VALUE_FLAG
 }
 
-static void document(yajl_gen g, const struct analysis *a)
+static enum status document(yajl_gen g, const struct analysis *a)
 {
     yajl_gen_map_open(g);
     key_text(g, "tilewise", TILEWISE_VERSION);
@@ -329,6 +452,7 @@ static void document(yajl_gen g, const struct analysis *a)
     for (size_t i = 0; i < a->nshapes; i++)
         shape(g, &a->shapes[i]);
     yajl_gen_array_close(g);
+    enum status st = kernels(g, a->summary);
     open_map(g, "fidelity");
     key_real(g, "total", a->fidelity.total);
     key_real(g, "median_abs_error", a->fidelity.median_abs_error);
@@ -342,6 +466,7 @@ static void document(yajl_gen g, const struct analysis *a)
     yajl_gen_array_close(g);
     policy(g, a->policy);
     yajl_gen_map_close(g);
+    return st;
 }
 
 enum status report_json(const struct analysis *a, FILE *out)
@@ -352,10 +477,11 @@ enum status report_json(const struct analysis *a, FILE *out)
     yajl_gen_config(g, yajl_gen_beautify, 1);
     yajl_gen_config(g, yajl_gen_indent_string, "  ");
     yajl_gen_config(g, yajl_gen_escape_solidus, 1);
-    document(g, a);
     const unsigned char *bytes;
     size_t count;
-    enum status st = yajl_gen_get_buf(g, &bytes, &count) == yajl_gen_status_ok ? ST_OK : ST_NOMEM;
+    enum status st = document(g, a);
+    if (st == ST_OK && yajl_gen_get_buf(g, &bytes, &count) != yajl_gen_status_ok)
+        st = ST_NOMEM;
     if (st == ST_OK)
         fwrite(bytes, 1, count, out);
     yajl_gen_free(g);

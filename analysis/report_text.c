@@ -6,7 +6,7 @@
 #include "analysis/report.h"
 #include "analysis/words.h"
 
-enum { TEXT_SHAPES = 15 };
+enum { TEXT_SHAPES = 15, TEXT_KERNELS = 5 };
 
 static void coverage(const struct analysis *a, FILE *out)
 {
@@ -30,6 +30,33 @@ static void coverage(const struct analysis *a, FILE *out)
         fputs("note: ", out);
         escape_plain(out, a->notes[i]);
         fputs("\n", out);
+    }
+}
+
+/* What the GPU did in the windows, and what of it no signature stands for. */
+static void gpu(const struct analysis *a, FILE *out)
+{
+    const struct summary_gpu *gpu = &a->summary->gpu;
+    const struct gpu_totals *t = &gpu->totals;
+    if (t->windows == 0)
+        return;
+    fprintf(out, "GPU: %s kernels in %s windows of %s together, %s without a record; busy %s",
+            words_count(t->launches), words_count(t->windows), words_ns((double)t->window_ns),
+            words_count(t->dropped), words_share(gpu->busy_share));
+    fprintf(out, " [%s..%s]\n", words_real(gpu->busy_lo, 3), words_real(gpu->busy_hi, 3));
+    if (gpu->kernel_ns == 0)
+        return;
+    double share = (double)gpu->attributed_ns / (double)gpu->kernel_ns;
+    fprintf(out, "GPU time: %s belongs to recorded calls; the largest of the rest:\n",
+            words_share(share));
+    for (size_t i = 0, shown = 0; i < a->summary->nkernels && shown < TEXT_KERNELS; i++) {
+        const struct summary_kernel *k = &a->summary->kernels[i];
+        if (k->signature != GPU_NO_SIGNATURE)
+            continue;
+        fprintf(out, "  %7s  ", words_share((double)k->time_ns / (double)gpu->kernel_ns));
+        escape_plain(out, a->summary->strings[k->name]);
+        fputs("\n", out);
+        shown++;
     }
 }
 
@@ -125,6 +152,7 @@ static void replay(const struct analysis *a, FILE *out)
 void report_text(const struct analysis *a, FILE *out)
 {
     coverage(a, out);
+    gpu(a, out);
     matrix(a, out);
     verdicts(a, out);
     shapes(a, out);

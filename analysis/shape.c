@@ -42,10 +42,12 @@ struct tilewise_signature shape_project(const struct tilewise_signature *s,
                                         const struct shape_rule *rule)
 {
     struct tilewise_signature p = *s;
-    p.entry = rule->by_entry ? s->entry : 0;
     p.align_a = p.align_b = p.align_c = p.align_d = 0;
-    p.lda = p.ldb = p.ldc = p.ldd = 0;
-    p.stride_a = p.stride_b = p.stride_c = p.stride_d = 0;
+    if (!rule->as_called) {
+        p.entry = 0;
+        p.lda = p.ldb = p.ldc = p.ldd = 0;
+        p.stride_a = p.stride_b = p.stride_c = p.stride_d = 0;
+    }
     for (enum shape_dimension d = 0; d < SHAPE_DIMENSIONS; d++) {
         int64_t v = shape_dimension(s, d);
         if (rule->grain == SHAPE_BUCKET && rule->round[d])

@@ -22,7 +22,7 @@ enum shape_grain { SHAPE_RAW, SHAPE_BUCKET, SHAPE_TILE };
 
 struct shape_rule {
     enum shape_grain grain;
-    bool by_entry;                  /* the same work through two entry points is two shapes */
+    bool as_called; /* entry point, leading dimensions and strides make shapes of their own */
     bool round[SHAPE_DIMENSIONS];   /* bucket: which dimensions are padded */
     int64_t tile[SHAPE_DIMENSIONS]; /* tile: extent per dimension, at least 1 */
 };

@@ -76,12 +76,27 @@ static void print_coverage(const struct summary *s)
         printf("  failed calls, not counted as work: %" PRIu64 "\n", s->counters.failed);
 }
 
+static void print_gpu(const struct summary_gpu *gpu)
+{
+    const struct gpu_totals *t = &gpu->totals;
+    if (t->windows == 0)
+        return;
+    printf("GPU: %" PRIu64 " kernels in %" PRIu64 " windows of %.3f s together, %" PRIu64
+           " without a record",
+           t->launches, t->windows, (double)t->window_ns * 1e-9, t->dropped);
+    if (gpu->kernel_ns)
+        print_share("; of recorded calls: GPU time",
+                    (double)gpu->attributed_ns / (double)gpu->kernel_ns);
+    printf("\n");
+}
+
 static void print_totals(const struct summary *s)
 {
     double wall_s = (double)s->wall_ns * 1e-9, busy_s = (double)s->busy_ns * 1e-9;
     printf("complete: %s\n", s->complete ? "yes" : "no");
     printf("processes: %zu, wall time %.3f s, in the library %.3f s\n", s->nshards, wall_s, busy_s);
     printf("signatures: %zu, windows: %zu\n", s->nsignatures, s->nwindows);
+    print_gpu(&s->gpu);
 }
 
 static void print_shard(const struct summary_shard *s)
@@ -185,6 +200,26 @@ static void put_dropped(yajl_gen g, const struct trace_counters *c)
     yajl_gen_map_close(g);
 }
 
+static void put_gpu(yajl_gen g, const struct summary_gpu *gpu)
+{
+    const struct gpu_totals *t = &gpu->totals;
+    key(g, "gpu");
+    if (t->windows == 0) {
+        yajl_gen_null(g);
+        return;
+    }
+    yajl_gen_map_open(g);
+    put_whole(g, "launches", t->launches);
+    put_whole(g, "records", t->records);
+    put_whole(g, "dropped", t->dropped);
+    put_whole(g, "untimed", t->untimed);
+    put_whole(g, "windows", t->windows);
+    put_real(g, "window_s", (double)t->window_ns * 1e-9);
+    put_whole(g, "time_ns", gpu->kernel_ns);
+    put_whole(g, "attributed_ns", gpu->attributed_ns);
+    yajl_gen_map_close(g);
+}
+
 static void put_trace(yajl_gen g, const struct summary *s)
 {
     key(g, "trace");
@@ -206,6 +241,7 @@ static void put_trace(yajl_gen g, const struct summary *s)
     put_text(g, "device", device_of(s));
     put_whole(g, "processes", s->nshards);
     put_whole(g, "signatures", s->nsignatures);
+    put_gpu(g, &s->gpu);
     yajl_gen_map_close(g);
 }
 

@@ -34,6 +34,7 @@ void books_free(struct books *b)
     intern_free(&b->facts);
     bins_scratch_free(&b->scratch);
     inorder_close(b->inorder);
+    gpubook_free(&b->gpu);
     free(b->totals);
     free(b->op_of);
     free(b->ops);
@@ -234,6 +235,8 @@ enum status books_add_frame(struct books *b, const struct reader *r,
         st = add_events(b, frame);
     if (st == ST_OK && frame->ncounts)
         st = add_counts(b, frame);
+    if (st == ST_OK)
+        st = gpubook_add(&b->gpu, &b->names, r, frame, b->index);
     b->open->shard.unresolved += frame->unresolved;
     forget(b, frame->begin_ns);
     return st;
@@ -285,6 +288,7 @@ enum status books_end_shard(struct books *b, const struct reader_shard *last)
     struct summary_shard *shard = &b->open->shard;
     shard->shard = *last;
     shard->wall_ns = last->end_ns;
+    gpubook_end_shard(&b->gpu);
     shard->busy_ns = scale_union(&b->busy, b->event_ns, b->count_ns);
     for (size_t i = 0; i < b->nops; i++) {
         struct books_op *op = &b->ops[i];

@@ -7,6 +7,7 @@
 #define TILEWISE_TRACES_BOOKS_H
 
 #include "traces/bins.h"
+#include "traces/gpubook.h"
 #include "traces/inorder.h"
 #include "traces/intern.h"
 #include "traces/intervals.h"
@@ -37,6 +38,7 @@ struct books {
     struct bins_scratch scratch;
     uint64_t calls_per_bin; /* least, of all shards */
     struct inorder *inorder;
+    struct gpubook gpu;
 
     /* Of the open file: index of its signatures here. */
     uint32_t *index;

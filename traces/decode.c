@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "traces/columns.h"
+#include "traces/gpucode.h"
 
 enum { WINDOW_MAX = 1 << 20, WHAT_BYTES = 64 };
 
@@ -24,7 +25,10 @@ struct decode {
     struct buffer histograms; /* struct histogram, one per count */
     struct buffer facts;      /* struct fact_ids, then struct reader_fact */
     struct buffer fact_rows;
-    struct buffer blobs; /* struct reader_blob */
+    struct buffer blobs;       /* struct reader_blob */
+    struct buffer kernels;     /* struct gpu_kernel */
+    struct buffer gpu_windows; /* struct gpu_window */
+    struct gpu_totals gpu_totals;
 };
 
 struct fact_ids {
@@ -69,6 +73,8 @@ void decode_close(struct decode *d)
     buffer_free(&d->facts);
     buffer_free(&d->fact_rows);
     buffer_free(&d->blobs);
+    buffer_free(&d->kernels);
+    buffer_free(&d->gpu_windows);
     free(d);
 }
 
@@ -221,6 +227,47 @@ static enum status read_facts(struct decode *d, const struct dictionary *names, 
     return ST_OK;
 }
 
+static enum status read_kernels(struct decode *d, const struct dictionary *names, struct cursor *in,
+                                struct reader_frame *frame)
+{
+    uint64_t rows = cursor_varint_max(in, TRACE_FRAME_KERNELS_MAX - frame->nkernels);
+    for (uint64_t i = 0; i < rows && !in->bad; i++) {
+        struct gpu_kernel row;
+        if (!gpucode_get_kernel(in, &row))
+            return ST_FORMAT;
+        uint32_t name = dictionary_string(names, row.name);
+        row.name = name == DICTIONARY_UNRESOLVED ? 0 : name;
+        if (row.signature != GPU_NO_SIGNATURE)
+            row.signature = dictionary_signature(names, row.signature);
+        if (!buffer_reserve(&d->kernels, sizeof row))
+            return ST_NOMEM;
+        buffer_put(&d->kernels, &row, sizeof row);
+        frame->nkernels++;
+    }
+    return ST_OK;
+}
+
+static enum status read_windows(struct decode *d, struct cursor *in, struct reader_frame *frame)
+{
+    uint64_t rows = cursor_varint_max(in, TRACE_FRAME_WINDOWS_MAX - frame->ngpu_windows);
+    for (uint64_t i = 0; i < rows && !in->bad; i++) {
+        struct gpu_window row;
+        if (!gpucode_get_window(in, &row))
+            return ST_FORMAT;
+        if (!buffer_reserve(&d->gpu_windows, sizeof row))
+            return ST_NOMEM;
+        buffer_put(&d->gpu_windows, &row, sizeof row);
+        frame->ngpu_windows++;
+    }
+    return ST_OK;
+}
+
+static enum status read_totals(struct decode *d, struct cursor *in, struct reader_frame *frame)
+{
+    frame->gpu_totals = &d->gpu_totals;
+    return gpucode_get_totals(in, &d->gpu_totals) ? ST_OK : ST_FORMAT;
+}
+
 static enum status keep_blob(struct decode *d, uint32_t type, struct cursor *in,
                              struct reader_frame *frame)
 {
@@ -248,6 +295,12 @@ static enum status read_section(struct decode *d, struct dictionary *names,
         return read_events(d, names, h, in, frame);
     case SECTION_COUNTS:
         return read_counts(d, names, in, frame);
+    case SECTION_GPU_KERNELS:
+        return read_kernels(d, names, in, frame);
+    case SECTION_GPU_WINDOWS:
+        return read_windows(d, in, frame);
+    case SECTION_GPU_TOTALS:
+        return read_totals(d, in, frame);
     default:
         if (type >= SECTION_BLOB_FIRST && type <= SECTION_BLOB_LAST)
             return keep_blob(d, (uint32_t)type, in, frame);
@@ -274,6 +327,8 @@ static enum status bind_rows(struct decode *d, const struct dictionary *names,
     frame->counts = counts;
     frame->facts = facts;
     frame->blobs = (const struct reader_blob *)d->blobs.bytes;
+    frame->kernels = (const struct gpu_kernel *)d->kernels.bytes;
+    frame->gpu_windows = (const struct gpu_window *)d->gpu_windows.bytes;
     return ST_OK;
 }
 
@@ -283,7 +338,10 @@ enum status decode_payload(struct decode *d, struct dictionary *names, const str
 {
     d->nevents = 0;
     d->runs.size = d->counts.size = d->histograms.size = d->facts.size = d->blobs.size = 0;
+    d->kernels.size = d->gpu_windows.size = 0;
     frame->nevents = frame->ncounts = frame->nfacts = frame->nblobs = 0;
+    frame->nkernels = frame->ngpu_windows = 0;
+    frame->gpu_totals = NULL;
     frame->unresolved = 0;
     snprintf(what, WHAT_BYTES, "payload is not one zstd frame of the stated size");
     if (h->raw_bytes && !decompress(d, h, payload))

@@ -13,6 +13,7 @@
 
 #include "traces/counters.h"
 #include "traces/format.h"
+#include "traces/gpu.h"
 #include "traces/histogram.h"
 #include "traces/signature.h"
 #include "traces/status.h"
@@ -69,6 +70,12 @@ struct reader_frame {
     const struct reader_count *counts;
     const struct reader_fact *facts;
     const struct reader_blob *blobs;
+    /* Names are indexes for reader_string(), signatures into reader_signatures(); 0 and
+     * GPU_NO_SIGNATURE where the definition was in a lost frame. */
+    size_t nkernels, ngpu_windows;
+    const struct gpu_kernel *kernels;
+    const struct gpu_window *gpu_windows;
+    const struct gpu_totals *gpu_totals; /* cumulative, of that shard; NULL: none in this frame */
 };
 
 /* Open and check the header. IO, FORMAT (with offset and remedy), VERSION, NOMEM. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "traces/rows.h"
 
+#include "traces/gpucode.h"
+
 enum { RUN_HEAD_BYTES = 64, COUNTS_HEAD_BYTES = 32, NO_STRETCH = UINT32_MAX };
 
 struct rows_event {
@@ -67,7 +69,10 @@ static size_t run_bytes(const struct rows_run *run)
 size_t rows_bytes(const struct rows *r)
 {
     return r->event_bytes + r->blobs.size +
-           (r->counts.size ? r->counts.size + COUNTS_HEAD_BYTES : 0);
+           (r->counts.size ? r->counts.size + COUNTS_HEAD_BYTES : 0) +
+           (r->kernels.size ? r->kernels.size + COUNTS_HEAD_BYTES : 0) +
+           (r->windows.size ? r->windows.size + COUNTS_HEAD_BYTES : 0) +
+           (r->has_totals ? COUNTS_HEAD_BYTES + GPUCODE_BYTES_MAX : 0);
 }
 
 static bool has_room(const struct rows *r, size_t more)
@@ -226,6 +231,49 @@ enum status rows_add_count(struct rows *r, uint32_t signature, const struct writ
     return ST_OK;
 }
 
+/* Room for one more row of what was measured of the GPU. */
+static enum status reserve_gpu(struct rows *r, struct buffer *rows, uint32_t count, uint32_t max)
+{
+    if (count >= max || !has_room(r, GPUCODE_BYTES_MAX + COUNTS_HEAD_BYTES))
+        return ST_LIMIT;
+    return buffer_reserve(rows, GPUCODE_BYTES_MAX) ? ST_OK : ST_NOMEM;
+}
+
+enum status rows_add_gpu_kernel(struct rows *r, const struct gpu_kernel *kernel)
+{
+    if (!gpucode_kernel_is_sound(kernel))
+        return ST_INVALID;
+    enum status st = reserve_gpu(r, &r->kernels, r->nkernels, TRACE_FRAME_KERNELS_MAX);
+    if (st != ST_OK)
+        return st;
+    gpucode_put_kernel(&r->kernels, kernel);
+    r->nkernels++;
+    return ST_OK;
+}
+
+enum status rows_add_gpu_window(struct rows *r, const struct gpu_window *window)
+{
+    if (!gpucode_window_is_sound(window))
+        return ST_INVALID;
+    enum status st = reserve_gpu(r, &r->windows, r->nwindows, TRACE_FRAME_WINDOWS_MAX);
+    if (st != ST_OK)
+        return st;
+    gpucode_put_window(&r->windows, window);
+    r->nwindows++;
+    return ST_OK;
+}
+
+enum status rows_set_gpu_totals(struct rows *r, const struct gpu_totals *totals)
+{
+    if (!gpucode_totals_are_sound(totals))
+        return ST_INVALID;
+    if (!r->has_totals && !has_room(r, GPUCODE_BYTES_MAX + COUNTS_HEAD_BYTES))
+        return ST_LIMIT;
+    r->totals = *totals;
+    r->has_totals = true;
+    return ST_OK;
+}
+
 enum status rows_add_blob(struct rows *r, uint32_t section, const void *bytes, size_t count)
 {
     if (section < SECTION_BLOB_FIRST || section > SECTION_BLOB_LAST)
@@ -307,24 +355,45 @@ static void encode_run(struct rows *r, struct rows_run *run, struct buffer *out)
     buffer_end_section(out, start);
 }
 
+/* A section of rows that are encoded already. */
+static void encode_rows(struct buffer *out, unsigned section, const struct buffer *rows,
+                        uint32_t count)
+{
+    if (count == 0)
+        return;
+    size_t start = buffer_begin_section(out, section);
+    buffer_put_varint(out, count);
+    buffer_put(out, rows->bytes, rows->size);
+    buffer_end_section(out, start);
+}
+
+static void encode_totals(const struct rows *r, struct buffer *out)
+{
+    if (!r->has_totals)
+        return;
+    size_t start = buffer_begin_section(out, SECTION_GPU_TOTALS);
+    gpucode_put_totals(out, &r->totals);
+    buffer_end_section(out, start);
+}
+
 void rows_encode(struct rows *r, struct buffer *out)
 {
     for (size_t i = 0; i < run_count(r); i++)
         encode_run(r, run_at(r, i), out);
-    if (r->ncounts) {
-        size_t start = buffer_begin_section(out, SECTION_COUNTS);
-        buffer_put_varint(out, r->ncounts);
-        buffer_put(out, r->counts.bytes, r->counts.size);
-        buffer_end_section(out, start);
-    }
+    encode_rows(out, SECTION_COUNTS, &r->counts, r->ncounts);
+    encode_rows(out, SECTION_GPU_KERNELS, &r->kernels, r->nkernels);
+    encode_rows(out, SECTION_GPU_WINDOWS, &r->windows, r->nwindows);
+    encode_totals(r, out);
     buffer_put(out, r->blobs.bytes, r->blobs.size);
 }
 
 void rows_clear(struct rows *r)
 {
     r->events.size = r->stretches.size = r->runs.size = r->counts.size = r->blobs.size = 0;
+    r->kernels.size = r->windows.size = 0;
     r->event_bytes = 0;
-    r->ncounts = r->last_run = 0;
+    r->ncounts = r->last_run = r->nkernels = r->nwindows = 0;
+    r->has_totals = false;
 }
 
 void rows_free(struct rows *r)
@@ -334,5 +403,7 @@ void rows_free(struct rows *r)
     buffer_free(&r->runs);
     buffer_free(&r->counts);
     buffer_free(&r->blobs);
+    buffer_free(&r->kernels);
+    buffer_free(&r->windows);
     buffer_free(&r->last);
 }

@@ -10,13 +10,17 @@
 #include "traces/writer.h"
 
 struct rows {
-    struct buffer events;    /* struct rows_event, in order of arrival */
-    struct buffer stretches; /* struct rows_stretch: which events belong to which run */
-    struct buffer runs;      /* struct rows_run: one per thread and stream */
-    struct buffer counts;    /* encoded rows */
-    struct buffer last;      /* uint32_t per signature: its last duration, while encoding */
-    struct buffer blobs;     /* encoded sections */
-    size_t event_bytes;      /* of all EVENTS sections, at most */
+    struct buffer events;           /* struct rows_event, in order of arrival */
+    struct buffer stretches;        /* struct rows_stretch: which events belong to which run */
+    struct buffer runs;             /* struct rows_run: one per thread and stream */
+    struct buffer counts;           /* encoded rows */
+    struct buffer last;             /* uint32_t per signature: its last duration, while encoding */
+    struct buffer blobs;            /* encoded sections */
+    struct buffer kernels, windows; /* encoded rows of what was measured of the GPU */
+    struct gpu_totals totals;
+    bool has_totals;
+    uint32_t nkernels, nwindows;
+    size_t event_bytes; /* of all EVENTS sections, at most */
     uint32_t ncounts, last_run;
     uint32_t tick_ns;
     bool untimed;
@@ -26,6 +30,9 @@ struct rows {
 enum status rows_add_events(struct rows *r, uint32_t thread, uint32_t stream,
                             const struct writer_event *events, size_t count);
 enum status rows_add_count(struct rows *r, uint32_t signature, const struct writer_count *count);
+enum status rows_add_gpu_kernel(struct rows *r, const struct gpu_kernel *kernel);
+enum status rows_add_gpu_window(struct rows *r, const struct gpu_window *window);
+enum status rows_set_gpu_totals(struct rows *r, const struct gpu_totals *totals);
 enum status rows_add_blob(struct rows *r, uint32_t section, const void *bytes, size_t count);
 
 /* Bytes that rows_encode will append, at most. */

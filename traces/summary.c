@@ -396,6 +396,8 @@ static enum status make(struct owned *o, struct build *b, size_t windows)
     if (st == ST_OK)
         st = make_ops(s, &b->books);
     if (st == ST_OK)
+        st = gpubook_make(&b->books.gpu, s, name_rank, rank);
+    if (st == ST_OK)
         st = make_damage(s, &b->damage);
     if (st == ST_OK)
         st = make_shards(s, &b->books);
@@ -447,6 +449,7 @@ void summary_free(struct summary *s)
     free(s->strings);
     free(s->damage);
     free(s->facts);
+    free(s->kernels);
     free(o->cells);
     free(o->string_bytes);
     free(o->fact_bytes);

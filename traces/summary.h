@@ -13,8 +13,13 @@
 struct summary_signature {
     struct tilewise_signature signature; /* entry: index into summary.strings */
     uint64_t calls, time_ns, min_ns, max_ns;
+    uint64_t gpu_calls, gpu_measured_ns; /* calls whose kernels were measured; all their time */
     struct histogram histogram;
 };
+
+/* GPU time of all calls of the signature: the mean of those that were measured, for all. NaN where
+ * none was. */
+double summary_gpu_time_ns(const struct summary_signature *s);
 
 struct summary_cell {
     uint32_t signature; /* index into summary.signatures */
@@ -35,6 +40,21 @@ struct summary_op {
     uint64_t active_ns;      /* union; estimated from time_ns where calls have no events */
 };
 
+/* One kernel as launched by the calls of one signature, in the windows. */
+struct summary_kernel {
+    uint32_t name;      /* index into summary.strings */
+    uint32_t signature; /* index into summary.signatures, or GPU_NO_SIGNATURE */
+    uint64_t launches, calls, measured, time_ns, min_ns, max_ns; /* as in struct gpu_kernel */
+};
+
+/* The GPU in the windows. Where nothing was measured, totals.windows is 0. */
+struct summary_gpu {
+    struct gpu_totals totals;          /* sums over shards */
+    uint64_t kernel_ns, attributed_ns; /* time of all kernels; of those with a signature */
+    double busy_share;                 /* of the time of the windows; NaN: unknown */
+    double busy_lo, busy_hi;           /* interval of 95 % over windows; NaN: fewer than 2 */
+};
+
 struct summary_shard {
     struct reader_shard shard;
     const char *path;          /* of the file it came from */
@@ -50,7 +70,10 @@ struct summary {
     struct summary_op *ops; /* ordered by time_ns, largest first */
     const char **strings;
     struct reader_damage *damage;
-    struct reader_fact *facts;      /* union over shards, ordered, each once */
+    struct reader_fact *facts; /* union over shards, ordered, each once */
+    size_t nkernels;
+    struct summary_kernel *kernels; /* ordered by time_ns, largest first */
+    struct summary_gpu gpu;
     struct trace_counters counters; /* sums over shards */
     uint64_t wall_ns, busy_ns;      /* sums over shards */
     uint64_t calls, time_ns;        /* sums over signatures */

@@ -171,6 +171,24 @@ enum status writer_count(struct writer *w, uint32_t signature, const struct writ
     return rows_add_count(&w->rows, signature, count);
 }
 
+enum status writer_gpu_kernel(struct writer *w, const struct gpu_kernel *kernel)
+{
+    bool known = kernel->name < w->definitions.strings.count &&
+                 (kernel->signature == GPU_NO_SIGNATURE ||
+                  kernel->signature < w->definitions.signatures.count);
+    return known ? rows_add_gpu_kernel(&w->rows, kernel) : ST_INVALID;
+}
+
+enum status writer_gpu_window(struct writer *w, const struct gpu_window *window)
+{
+    return rows_add_gpu_window(&w->rows, window);
+}
+
+enum status writer_gpu_totals(struct writer *w, const struct gpu_totals *totals)
+{
+    return rows_set_gpu_totals(&w->rows, totals);
+}
+
 enum status writer_blob(struct writer *w, uint32_t section, const void *bytes, size_t count)
 {
     return rows_add_blob(&w->rows, section, bytes, count);

@@ -17,6 +17,7 @@
 
 #include "traces/counters.h"
 #include "traces/format.h"
+#include "traces/gpu.h"
 #include "traces/histogram.h"
 #include "traces/signature.h"
 #include "traces/status.h"
@@ -68,6 +69,13 @@ struct writer_count {
     struct histogram histogram;
 };
 enum status writer_count(struct writer *w, uint32_t signature, const struct writer_count *count);
+
+/* What was measured of the GPU; name and signature are ids of this writer. LIMIT as above; INVALID:
+ * an unknown id, or numbers that contradict each other. */
+enum status writer_gpu_kernel(struct writer *w, const struct gpu_kernel *kernel);
+enum status writer_gpu_window(struct writer *w, const struct gpu_window *window);
+/* As they are in the next frame; the last ones given before a flush count. */
+enum status writer_gpu_totals(struct writer *w, const struct gpu_totals *totals);
 
 /* Any other record (results), by section type; at most TRACE_FRAME_RAW_MAX - 4096 bytes. */
 enum status writer_blob(struct writer *w, uint32_t section, const void *bytes, size_t count);

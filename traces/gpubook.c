@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "traces/gpubook.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KERNELS_MAX = 1 << 16 };
+
+/* Of the normal distribution, for a two-sided interval of 95 %. */
+#define QUANTILE_95 1.959963984540054
+
+struct pair {
+    uint32_t name, signature;
+};
+
+static const struct intern_limits pair_limits = { KERNELS_MAX, KERNELS_MAX * sizeof(struct pair) };
+static const struct intern_limits name_limits = { TRACE_STRINGS_MAX, TRACE_STRINGS_BYTES_MAX };
+
+void gpubook_free(struct gpubook *g)
+{
+    intern_free(&g->pairs);
+    free(g->totals);
+    *g = (struct gpubook){ 0 };
+}
+
+static bool reserve(struct gpubook *g)
+{
+    if (g->pairs.count < g->capacity)
+        return true;
+    size_t capacity = g->capacity ? 2 * g->capacity : 256;
+    void *grown = realloc(g->totals, capacity * sizeof *g->totals);
+    if (!grown)
+        return false;
+    g->totals = grown;
+    g->capacity = capacity;
+    return true;
+}
+
+static void add_row(struct summary_kernel *total, const struct gpu_kernel *row)
+{
+    total->launches += row->launches;
+    total->calls += row->calls;
+    total->measured += row->measured;
+    total->time_ns += row->sum_ns;
+    if (row->measured == 0)
+        return;
+    total->min_ns = row->min_ns < total->min_ns ? row->min_ns : total->min_ns;
+    total->max_ns = row->max_ns > total->max_ns ? row->max_ns : total->max_ns;
+}
+
+static enum status add_kernel(struct gpubook *g, struct intern *names, const struct reader *r,
+                              const struct gpu_kernel *row, const uint32_t *index)
+{
+    const char *name = reader_string(r, row->name);
+    struct pair pair = { .signature = row->signature == GPU_NO_SIGNATURE ? GPU_NO_SIGNATURE
+                                                                         : index[row->signature] };
+    uint32_t at, known = g->pairs.count;
+    enum status st = intern_add(names, name, strlen(name), &name_limits, &pair.name);
+    if (st == ST_OK && !reserve(g))
+        st = ST_NOMEM;
+    if (st == ST_OK)
+        st = intern_add(&g->pairs, &pair, sizeof pair, &pair_limits, &at);
+    if (st != ST_OK)
+        return st;
+    if (at == known)
+        g->totals[at] = (struct summary_kernel){ .min_ns = UINT64_MAX };
+    add_row(&g->totals[at], row);
+    return ST_OK;
+}
+
+static void add_window(struct gpubook *g, const struct gpu_window *w)
+{
+    uint64_t length = w->end_ns - w->begin_ns;
+    g->bb += (unsigned __int128)w->busy_ns * w->busy_ns;
+    g->bw += (unsigned __int128)w->busy_ns * length;
+    g->ww += (unsigned __int128)length * length;
+    g->nwindows++;
+    g->window_ns += length;
+    g->busy_ns += w->busy_ns;
+}
+
+enum status gpubook_add(struct gpubook *g, struct intern *names, const struct reader *r,
+                        const struct reader_frame *frame, const uint32_t *index)
+{
+    enum status st = ST_OK;
+    for (size_t i = 0; st == ST_OK && i < frame->nkernels; i++)
+        st = add_kernel(g, names, r, &frame->kernels[i], index);
+    for (size_t i = 0; i < frame->ngpu_windows; i++)
+        add_window(g, &frame->gpu_windows[i]);
+    if (frame->gpu_totals && frame->gpu_totals->launches >= g->open.launches)
+        g->open = *frame->gpu_totals;
+    return st;
+}
+
+void gpubook_end_shard(struct gpubook *g)
+{
+    struct gpu_totals *sum = &g->closed;
+    sum->launches += g->open.launches;
+    sum->records += g->open.records;
+    sum->dropped += g->open.dropped;
+    sum->untimed += g->open.untimed;
+    sum->windows += g->open.windows;
+    sum->window_ns += g->open.window_ns;
+    sum->busy_ns += g->open.busy_ns;
+    g->open = (struct gpu_totals){ 0 };
+}
+
+/* Ratio estimate over windows: sum of busy over sum of length, and how far it scatters. */
+static void make_share(const struct gpubook *g, struct summary_gpu *gpu)
+{
+    gpu->busy_share = gpu->busy_lo = gpu->busy_hi = NAN;
+    if (g->window_ns == 0)
+        return;
+    double n = (double)g->nwindows, share = (double)g->busy_ns / (double)g->window_ns;
+    gpu->busy_share = share;
+    if (g->nwindows < 2)
+        return;
+    double squares = (double)g->bb - 2 * share * (double)g->bw + share * share * (double)g->ww;
+    double error = sqrt(fmax(0, squares) * n / (n - 1)) / (double)g->window_ns;
+    gpu->busy_lo = fmax(0, share - QUANTILE_95 * error);
+    gpu->busy_hi = share + QUANTILE_95 * error;
+}
+
+static int compare_kernels(const void *left, const void *right)
+{
+    const struct summary_kernel *a = left, *b = right;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns > b->time_ns ? -1 : 1;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    return (a->signature > b->signature) - (a->signature < b->signature);
+}
+
+static void add_to_signature(struct summary *s, const struct summary_kernel *k)
+{
+    s->gpu.kernel_ns += k->time_ns;
+    if (k->signature == GPU_NO_SIGNATURE)
+        return;
+    s->gpu.attributed_ns += k->time_ns;
+    s->signatures[k->signature].gpu_calls += k->calls;
+    s->signatures[k->signature].gpu_measured_ns += k->time_ns;
+}
+
+enum status gpubook_make(struct gpubook *g, struct summary *s, const uint32_t *name_rank,
+                         const uint32_t *rank)
+{
+    s->kernels = malloc((g->pairs.count ? g->pairs.count : 1) * sizeof *s->kernels);
+    if (!s->kernels)
+        return ST_NOMEM;
+    s->nkernels = g->pairs.count;
+    for (uint32_t i = 0; i < g->pairs.count; i++) {
+        const struct pair *pair = intern_get(&g->pairs, i, NULL);
+        struct summary_kernel *k = &s->kernels[i];
+        *k = g->totals[i];
+        k->name = name_rank[pair->name];
+        k->signature =
+            pair->signature == GPU_NO_SIGNATURE ? GPU_NO_SIGNATURE : rank[pair->signature];
+        k->min_ns = k->measured ? k->min_ns : 0;
+        add_to_signature(s, k);
+    }
+    if (s->nkernels)
+        qsort(s->kernels, s->nkernels, sizeof *s->kernels, compare_kernels);
+    s->gpu.totals = g->closed;
+    make_share(g, &s->gpu);
+    return ST_OK;
+}
+
+double summary_gpu_time_ns(const struct summary_signature *s)
+{
+    return s->gpu_calls ? (double)s->gpu_measured_ns * ((double)s->calls / (double)s->gpu_calls)
+                        : NAN;
+}

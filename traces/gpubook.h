@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a summary keeps of GPU measurements while it reads: kernels by name and signature over all
+ * shards, and sums over windows. Zero-initialise. One thread. The outcome does not depend on the
+ * order of shards and frames.
+ */
+#ifndef TILEWISE_TRACES_GPUBOOK_H
+#define TILEWISE_TRACES_GPUBOOK_H
+
+#include "traces/intern.h"
+#include "traces/summary.h"
+
+struct gpubook {
+    struct intern pairs; /* struct pair: what totals[i] is about */
+    struct summary_kernel *totals;
+    size_t capacity;
+    struct gpu_totals closed, open; /* of the shards before, of the open one so far */
+    /* Over windows: b busy, w length, in ns. */
+    unsigned __int128 bb, bw, ww;
+    uint64_t nwindows, window_ns, busy_ns;
+};
+
+void gpubook_free(struct gpubook *g);
+
+/* Names are ids of `names`, signatures ids of the summary: `index` maps the reader's. NOMEM; LIMIT.
+ */
+enum status gpubook_add(struct gpubook *g, struct intern *names, const struct reader *r,
+                        const struct reader_frame *frame, const uint32_t *index);
+void gpubook_end_shard(struct gpubook *g);
+
+/* Fill kernels, gpu and the signatures' GPU times of the summary: its signatures and strings are
+ * in place, the ranks map ids to indexes. NOMEM. */
+enum status gpubook_make(struct gpubook *g, struct summary *s, const uint32_t *name_rank,
+                         const uint32_t *rank);
+
+#endif
