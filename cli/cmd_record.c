@@ -21,7 +21,7 @@
 /* As env(1), nice(1) and timeout(1): the child's status, or these for failures of our own. */
 enum { EXIT_OWN_FAILURE = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
-static const char *out, *events = "on", *allow;
+static const char *out, *events = "on", *allow, *gpu_time = "windows";
 static uint64_t size_cap_bytes = (uint64_t)1 << 30;
 static bool with_cmdline;
 
@@ -32,6 +32,9 @@ static const struct option_row rows[] = {
       &size_cap_bytes, NULL },
     { "events", 0, OPTION_CHOICE, "on|off", "record when each call began, or counts alone", &events,
       "on|off" },
+    { "gpu-time", 0, OPTION_CHOICE, "off|windows|full",
+      "time GPU kernels: in short windows that cost 1 % at most, or all of them", &gpu_time,
+      "off|windows|full" },
     { "allow", 0, OPTION_TEXT, "LIST", "record these programs only (comma list of names)", &allow,
       NULL },
     { "with-cmdline", 0, OPTION_FLAG, NULL, "store the command line in the trace", &with_cmdline,
@@ -95,6 +98,13 @@ static enum status make_directory(char full[PATH_MAX], bool *made, struct fault 
     return st;
 }
 
+/* The driver's door for tools opens before the first kernel; it is one tool's. */
+static void set_injection(const char *shim)
+{
+    if (strcmp(gpu_time, "off") != 0)
+        setenv("CUDA_INJECTION64_PATH", shim, 0);
+}
+
 /* Behind what is preloaded already, never instead of it. */
 static enum status preload(struct fault *fault)
 {
@@ -107,6 +117,7 @@ static enum status preload(struct fault *fault)
                          "%s: LD_PRELOAD cannot hold a path with a space or colon; set "
                          "TILEWISE_SHIM to a copy elsewhere",
                          shim);
+    set_injection(shim);
     const char *before = getenv("LD_PRELOAD");
     if (!before || !before[0]) {
         setenv("LD_PRELOAD", shim, 1);
@@ -129,6 +140,7 @@ static void set_environment(const char *directory)
     setenv("TILEWISE_OUT", directory, 1);
     setenv("TILEWISE_SIZE_CAP", text, 1);
     setenv("TILEWISE_EVENTS", events, 1);
+    setenv("TILEWISE_GPU_TIME", gpu_time, 1);
     setenv("TILEWISE_WITH_CMDLINE", with_cmdline ? "1" : "0", 1);
     if (allow)
         setenv("TILEWISE_ALLOW", allow, 1);

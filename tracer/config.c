@@ -10,7 +10,7 @@ struct config config;
 
 /* The variables we know. */
 struct settings {
-    const char *out, *disable, *allow, *size_cap, *events, *with_cmdline;
+    const char *out, *disable, *allow, *size_cap, *events, *with_cmdline, *gpu_time;
 };
 
 static const char *value_of(const char *entry, const char *name)
@@ -25,9 +25,10 @@ static struct settings read_environment(char **environment)
     const struct {
         const char *name, **value;
     } row[] = {
-        { "TILEWISE_OUT", &s.out },       { "TILEWISE_DISABLE", &s.disable },
-        { "TILEWISE_ALLOW", &s.allow },   { "TILEWISE_SIZE_CAP", &s.size_cap },
-        { "TILEWISE_EVENTS", &s.events }, { "TILEWISE_WITH_CMDLINE", &s.with_cmdline },
+        { "TILEWISE_OUT", &s.out },           { "TILEWISE_DISABLE", &s.disable },
+        { "TILEWISE_ALLOW", &s.allow },       { "TILEWISE_SIZE_CAP", &s.size_cap },
+        { "TILEWISE_EVENTS", &s.events },     { "TILEWISE_WITH_CMDLINE", &s.with_cmdline },
+        { "TILEWISE_GPU_TIME", &s.gpu_time },
     };
     for (char **e = environment; e && *e; e++) {
         if (strncmp(*e, "TILEWISE_", 9) != 0)
@@ -99,6 +100,27 @@ bool config_allows(const char *program, const char *allow)
     return allow && *allow ? in_list(program, allow) : !is_denied(program);
 }
 
+static enum config_gpu gpu_time_of(const char *text)
+{
+    if (text && strcmp(text, "off") == 0)
+        return CONFIG_GPU_OFF;
+    return text && strcmp(text, "full") == 0 ? CONFIG_GPU_FULL : CONFIG_GPU_WINDOWS;
+}
+
+/* Is a tool that uses CUPTI to come into this process? */
+static bool is_gpu_taken(char **environment)
+{
+    static const char own[] = "libtilewise-tracer.so";
+    for (char **e = environment; e && *e; e++) {
+        const char *path = value_of(*e, "CUDA_INJECTION64_PATH");
+        size_t bytes = path ? strlen(path) : 0;
+        bool ours = bytes >= strlen(own) && strcmp(path + bytes - strlen(own), own) == 0;
+        if ((bytes && !ours) || value_of(*e, "NSYS_PROFILING_SESSION_ID"))
+            return true;
+    }
+    return false;
+}
+
 bool config_load(char **environment, const char *argv0)
 {
     struct settings s = read_environment(environment);
@@ -108,6 +130,8 @@ bool config_load(char **environment, const char *argv0)
         return false;
     strcpy(config.out, s.out);
     config.events = !s.events || strcmp(s.events, "off") != 0;
+    config.gpu_time = gpu_time_of(s.gpu_time);
+    config.gpu_taken = config.gpu_time != CONFIG_GPU_OFF && is_gpu_taken(environment);
     config.cmdline = is_on(s.with_cmdline);
     config.size_cap_bytes = DEFAULT_SIZE_CAP_BYTES;
     if (s.size_cap)

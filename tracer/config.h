@@ -10,10 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum config_gpu { CONFIG_GPU_OFF, CONFIG_GPU_WINDOWS, CONFIG_GPU_FULL };
+
 struct config {
-    char out[4096]; /* TILEWISE_OUT */
-    bool events;    /* TILEWISE_EVENTS=on|off */
-    bool cmdline;   /* TILEWISE_WITH_CMDLINE=1 */
+    char out[4096];           /* TILEWISE_OUT */
+    bool events;              /* TILEWISE_EVENTS=on|off */
+    bool cmdline;             /* TILEWISE_WITH_CMDLINE=1 */
+    enum config_gpu gpu_time; /* TILEWISE_GPU_TIME=off|windows|full */
+    bool gpu_taken;           /* another tool that uses CUPTI is announced */
     uint64_t size_cap_bytes;
 };
 

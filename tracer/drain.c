@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracer/clock.h"
+#include "tracer/cupti.h"
 #include "tracer/graph.h"
 #include "tracer/tap.h"
 #include "tracer/thread.h"
@@ -95,8 +96,7 @@ static uint32_t entry_string(struct drain *d, uint32_t slot)
     return *id;
 }
 
-/* The file's id of a thread's signature, or NO_ID. */
-static uint32_t signature_id(struct drain *d, struct thread *t, uint32_t entry)
+uint32_t drain_signature(struct drain *d, struct thread *t, uint32_t entry)
 {
     uint32_t *known = &t->table.writer_id[entry], id;
     if (*known == 0) {
@@ -151,7 +151,7 @@ static void drain_ring(struct drain *d, struct thread *t, uint32_t number, uint6
         uint64_t n = waiting - done < BATCH ? waiting - done : BATCH;
         for (uint64_t i = 0; i < n; i++) {
             struct ring_event e = ring_peek(&t->ring, i);
-            uint32_t id = signature_id(d, t, ring_entry(e));
+            uint32_t id = drain_signature(d, t, ring_entry(e));
             if (ring_stream(e) != run.stream)
                 give_events(d, &run);
             run.stream = ring_stream(e);
@@ -207,7 +207,7 @@ static struct writer_count increment(struct table_counts *now, struct table_coun
 static void give_count(struct drain *d, struct thread *t, uint32_t entry,
                        const struct writer_count *c)
 {
-    uint32_t id = signature_id(d, t, entry);
+    uint32_t id = drain_signature(d, t, entry);
     if (writer_pending_bytes(d->w) > PENDING_MAX)
         write_frame(d);
     if (id == NO_ID || is_closed(d) || writer_count(d->w, id, c) != ST_OK) {
@@ -257,14 +257,16 @@ static void drain_counts(struct drain *d)
 void drain_frame(struct drain *d)
 {
     drain_counts(d);
-    if (!is_closed(d))
-        write_frame(d);
+    if (is_closed(d))
+        return;
+    cupti_write(d);
+    write_frame(d);
 }
 
 bool drain_is_dirty(const struct drain *d)
 {
     struct trace_counters c = drain_counters(d);
-    if (c.seen + c.failed != d->told || graph_is_dirty())
+    if (c.seen + c.failed != d->told || graph_is_dirty() || cupti_is_dirty())
         return true;
     for (uint32_t i = 0, n = thread_count(); i < n; i++) {
         struct thread *t = thread_at(i);

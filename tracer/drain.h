@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "tracer/slot.h"
+#include "tracer/thread.h"
 #include "traces/counters.h"
 #include "traces/writer.h"
 
@@ -35,6 +36,9 @@ void drain_frame(struct drain *d);
 
 /* The counters as the next frame would state them; seen = recorded + dropped. */
 struct trace_counters drain_counters(const struct drain *d);
+
+/* The file's id of signature `entry` of a thread's table; UINT32_MAX: the file takes no more. */
+uint32_t drain_signature(struct drain *d, struct thread *t, uint32_t entry);
 
 /* Has anything happened that the file does not tell yet? */
 bool drain_is_dirty(const struct drain *d);

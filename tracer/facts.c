@@ -9,6 +9,7 @@
 
 #include "tracer/bypass.h"
 #include "tracer/clock.h"
+#include "tracer/cupti.h"
 #include "tracer/elf.h"
 #include "tracer/graph.h"
 #include "tracer/slot.h"
@@ -166,6 +167,8 @@ static void add_bypass(const char *library, void *w)
 void facts_notes(struct writer *w, bool last)
 {
     bypass_each(last, add_bypass, w);
+    if (*cupti_state())
+        writer_fact(w, "cupti", cupti_state());
     if (graph_unknown_launches())
         writer_fact(w, "note", "CUDA graphs of unknown content were launched: not counted");
 }

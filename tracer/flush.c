@@ -15,6 +15,7 @@
 
 #include "tracer/clock.h"
 #include "tracer/config.h"
+#include "tracer/cupti.h"
 #include "tracer/drain.h"
 #include "tracer/facts.h"
 #include "tracer/host.h"
@@ -132,6 +133,7 @@ static void turn(struct flush *f)
 {
     uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
     uint64_t events = drain_events(&f->drain);
+    uint64_t gpu_ns = cupti_turn(begin_ns);
     if (begin_ns >= f->frame_ns && drain_is_dirty(&f->drain)) {
         drain_frame(&f->drain);
         f->frame_ns = begin_ns + f->frame_every_ns;
@@ -146,12 +148,14 @@ static void turn(struct flush *f)
     uint64_t work_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
     uint64_t idle_ns = f->nap_ns * 2 < IDLE_NAP_MS * MS ? f->nap_ns * 2 : IDLE_NAP_MS * MS;
     f->nap_ns = events ? BUSY_NAP_MS * MS : idle_ns;
+    f->nap_ns = gpu_ns < f->nap_ns ? gpu_ns : f->nap_ns;
     if (f->nap_ns < work_ns * NAP_PER_WORK)
         f->nap_ns = work_ns * NAP_PER_WORK;
 }
 
 static void end(struct flush *f)
 {
+    cupti_finish();
     drain_events(&f->drain);
     facts_notes(f->w, true);
     drain_frame(&f->drain);

@@ -7,7 +7,9 @@
 #define TILEWISE_TRACER_GPU_H
 
 #include "tracer/clock.h"
+#include "tracer/cupti.h"
 #include "tracer/graph.h"
+#include "tracer/launches.h"
 #include "tracer/tap.h"
 
 enum gpu_mode {
@@ -29,8 +31,11 @@ static inline struct gpu_call gpu_enter(const void *caller)
         call.mode = GPU_RECORD;
     else if (graph_is_capturing() && tap_enter_unrecorded())
         call.mode = GPU_CAPTURE_ONLY;
-    if (call.mode)
+    if (call.mode) {
+        cupti_look();
+        tap_self.gpu_call = 0;
         call.start_ticks = clock_ticks();
+    }
     return call;
 }
 
@@ -50,9 +55,21 @@ struct gpu_place {
     uint32_t stream;  /* number */
 };
 
+/* Kernels that the call launched, or the nodes that it made, were bound to a number: this is it. */
+static inline void gpu_name(const struct tilewise_signature *key, bool is_captured)
+{
+    struct tilewise_signature named = *key;
+    if (is_captured)
+        named.flags |= TILEWISE_IN_GRAPH;
+    launches_name(tap_self.gpu_call, &named);
+    tap_self.gpu_call = 0;
+}
+
 static inline void gpu_add(const struct gpu_call *call, struct gpu_place place,
                            const struct tilewise_signature *key, uint64_t part, uint64_t parts)
 {
+    if (__builtin_expect(tap_self.gpu_call != 0, 0))
+        gpu_name(key, place.capture != 0);
     uint64_t ticks = (call->end_ticks - call->start_ticks) / parts;
     if (__builtin_expect(place.capture != 0, 0))
         graph_add_call(place.capture, key);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tracer/config.h"
+#include "tracer/cupti.h"
 #include "tracer/flush.h"
 #include "tracer/graph.h"
 #include "tracer/host.h"
@@ -112,6 +113,7 @@ static void forget_parent(void)
     slot_after_fork();
     atomic_store(&tap_epoch, TAP_OFF);
     graph_forget();
+    cupti_forget();
     if (!tap_is_inert())
         atomic_store(&state, WANTED);
 }
@@ -154,6 +156,7 @@ static void start(void)
     owner = getpid();
     epoch++;
     atomic_store(&state, RECORDING);
+    cupti_allow();
     if (flush_start())
         atomic_store(&tap_epoch, epoch);
     else
@@ -206,6 +209,12 @@ static bool begin(struct tap_self *self)
     default:
         return false;
     }
+}
+
+void tap_start(void)
+{
+    if (change(WANTED, STARTING))
+        start();
 }
 
 static bool is_off(int now)

@@ -28,6 +28,11 @@ struct tap_self {
     struct thread *thread; /* NULL: no record, count the call as dropped[loss] */
     uint32_t epoch;
     uint8_t phase, loss;
+    /* Of the hooked call: its number in launches.h, once it launches something while a window is
+     * open. Of the launch that this thread is in: see cupti.c. */
+    uint8_t gpu_depth;
+    bool gpu_is_captured, gpu_is_first, gpu_is_kernel;
+    uint32_t gpu_call, gpu_window, gpu_nodes;
 };
 
 extern __thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
@@ -118,6 +123,9 @@ static inline bool tap_enter_unrecorded(void)
     tap_self.phase = TAP_IN_CALL;
     return true;
 }
+
+/* Begin to record if this process is wanted and nothing has happened yet. */
+void tap_start(void);
 
 /* For the writer thread. */
 

@@ -25,6 +25,11 @@ static struct graph_call follow(const void *real)
 {
     struct graph_call g = { .real = real };
     g.gpu.mode = tap_enter_unrecorded() ? GPU_CAPTURE_ONLY : GPU_OFF;
+    if (g.gpu.mode) {
+        cupti_look();
+        tap_self.gpu_nodes = 0; /* of the graph that may be made now */
+        tap_self.gpu_call = 0;
+    }
     return g;
 }
 

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fake_cupti.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/cupti_abi.h"
+
+enum { MULTIPLE_SUBSCRIBERS = 39, END = 12, RECORDS = 512, NODES = 64, GRAPHS = 8, GAP_NS = 1000 };
+enum { RUNTIME_LAUNCH = 211, DRIVER_LAUNCH = 307, RUNTIME_GRAPH = 311 };
+
+#define ROW(name, parameters) int cupti##name parameters;
+#include "tracer/cupti.def"
+#undef ROW
+
+struct record { /* as large as the real one */
+    struct cupti_kernel kernel;
+    uint8_t rest[216 - sizeof(struct cupti_kernel)];
+};
+
+struct node {
+    const char *name;
+    uint64_t ns, id;
+};
+
+struct graph {
+    void *exec;
+    struct node node[NODES];
+    int count;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static cupti_callback *subscribed;
+static cupti_request *request;
+static cupti_completed *completed;
+static bool enabled[4][1024], activity;
+static uint8_t *buffer;
+static size_t buffer_bytes, used;
+static uint64_t now_ns = 1000000, next_id = 100, made;
+static uint32_t correlation;
+static struct graph pending, graphs[GRAPHS];
+static int graph_count;
+
+static bool scripted(const char *what)
+{
+    const char *script = getenv("FAKE_CUPTI");
+    return script && strcmp(script, what) == 0;
+}
+
+int cuptiGetVersion(uint32_t *version)
+{
+    *version = scripted("old") ? 17 : 130001;
+    return 0;
+}
+
+int cuptiSubscribe(void **subscriber, cupti_callback *callback, void *own)
+{
+    (void)own;
+    if (scripted("busy") || subscribed)
+        return MULTIPLE_SUBSCRIBERS;
+    subscribed = callback;
+    *subscriber = &subscribed;
+    return 0;
+}
+
+int cuptiUnsubscribe(void *subscriber)
+{
+    (void)subscriber;
+    subscribed = NULL;
+    memset(enabled, 0, sizeof enabled);
+    return 0;
+}
+
+int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t id)
+{
+    (void)subscriber;
+    enabled[domain][id] = enable;
+    return 0;
+}
+
+int cuptiActivityRegisterCallbacks(cupti_request *on_request, cupti_completed *on_completed)
+{
+    request = on_request;
+    completed = on_completed;
+    return 0;
+}
+
+int cuptiActivityEnable(uint32_t kind)
+{
+    activity = kind == CUPTI_KIND_KERNEL;
+    return 0;
+}
+
+int cuptiActivityDisable(uint32_t kind)
+{
+    (void)kind;
+    activity = false;
+    return 0;
+}
+
+static void complete(void)
+{
+    uint8_t *full = buffer;
+    size_t bytes = used;
+    buffer = NULL;
+    used = 0;
+    if (full)
+        completed(NULL, 0, full, buffer_bytes, bytes);
+}
+
+int cuptiActivityFlushAll(uint32_t flag)
+{
+    (void)flag;
+    pthread_mutex_lock(&lock);
+    complete();
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+int cuptiActivityGetNextRecord(uint8_t *at, size_t valid_bytes, void **record)
+{
+    uint8_t *next = *record ? (uint8_t *)*record + sizeof(struct record) : at;
+    if (next + sizeof(struct record) > at + valid_bytes)
+        return END;
+    *record = next;
+    return 0;
+}
+
+int cuptiGetGraphNodeId(void *node, uint64_t *id)
+{
+    *id = (uint64_t)(uintptr_t)node;
+    return 0;
+}
+
+static void fire(uint32_t domain, uint32_t id, const void *data)
+{
+    if (subscribed && enabled[domain][id])
+        subscribed(NULL, domain, id, data);
+}
+
+static void fire_call(uint32_t domain, uint32_t id, uint32_t site, uint32_t number, void *exec)
+{
+    int good = 0;
+    struct {
+        void *exec, *stream;
+    } parameters = { exec, NULL };
+    fire(domain, id,
+         &(struct cupti_call){
+             .site = site, .parameters = &parameters, .result = &good, .correlation = number });
+}
+
+static void fire_graph(uint32_t id, struct cupti_graph g)
+{
+    fire(CUPTI_DOMAIN_RESOURCE, id, &(struct cupti_resource){ .descriptor = &g });
+}
+
+static void add_record(const char *name, uint64_t ns, uint32_t number, uint64_t node)
+{
+    pthread_mutex_lock(&lock);
+    size_t most;
+    if (!activity || (scripted("drop") && ++made % 10 == 0)) {
+        pthread_mutex_unlock(&lock);
+        return;
+    }
+    if (buffer && used + sizeof(struct record) > buffer_bytes)
+        complete();
+    if (!buffer)
+        request(&buffer, &buffer_bytes, &most);
+    if (buffer) {
+        struct record r = { .kernel = { .kind = CUPTI_KIND_KERNEL,
+                                        .correlation = number,
+                                        .name = name,
+                                        .node = node } };
+        r.kernel.start = scripted("zero") ? 0 : now_ns;
+        r.kernel.end = scripted("zero") ? 0 : now_ns + ns;
+        memcpy(buffer + used, &r, sizeof r);
+        used += sizeof r;
+    }
+    now_ns += ns + GAP_NS;
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_kernel(const char *name, uint64_t ns)
+{
+    uint32_t number = __atomic_add_fetch(&correlation, 2, __ATOMIC_RELAXED);
+    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_ENTER, number, NULL);
+    fire_call(CUPTI_DOMAIN_DRIVER, DRIVER_LAUNCH, CUPTI_SITE_ENTER, number + 1, NULL);
+    add_record(name, ns, number, 0);
+    fire_call(CUPTI_DOMAIN_DRIVER, DRIVER_LAUNCH, CUPTI_SITE_EXIT, number + 1, NULL);
+    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_EXIT, number, NULL);
+}
+
+/* As the real one: the kind of the node stands in the first callback alone. */
+static void make_node(struct cupti_graph g, uint32_t event)
+{
+    enum { ALLOCATION = 10 };
+    fire_graph(CUPTI_NODE_CREATE_STARTING, (struct cupti_graph){ .node_kind = ALLOCATION });
+    fire_graph(event, (struct cupti_graph){ .node = (void *)1, .original_node = (void *)2 });
+    fire_graph(CUPTI_NODE_CREATE_STARTING, (struct cupti_graph){ .node_kind = 0 });
+    if (event == CUPTI_NODE_CLONED)
+        fire_graph(CUPTI_NODE_CREATED, (struct cupti_graph){ .node = g.node });
+    fire_graph(event, g);
+}
+
+void fake_node(const char *name, uint64_t ns)
+{
+    struct node *n = &pending.node[pending.count++];
+    uint32_t number = __atomic_add_fetch(&correlation, 2, __ATOMIC_RELAXED);
+    *n = (struct node){ name, ns, next_id++ };
+    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_ENTER, number, NULL);
+    make_node((struct cupti_graph){ .node = (void *)(uintptr_t)n->id }, CUPTI_NODE_CREATED);
+    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_EXIT, number, NULL);
+}
+
+void fake_instantiate(void *exec)
+{
+    struct graph *g = &graphs[graph_count++ % GRAPHS];
+    *g = pending;
+    g->exec = exec;
+    pending.count = 0;
+    for (int i = 0; i < g->count; i++) {
+        void *original = (void *)(uintptr_t)g->node[i].id;
+        g->node[i].id = next_id++;
+        make_node((struct cupti_graph){ .node = (void *)(uintptr_t)g->node[i].id,
+                                        .original_node = original },
+                  CUPTI_NODE_CLONED);
+    }
+    fire_graph(CUPTI_EXEC_CREATED, (struct cupti_graph){ .exec = exec });
+}
+
+void fake_graph_launch(void *exec)
+{
+    const struct graph *g = graphs;
+    while (g->exec != exec)
+        g++;
+    uint32_t number = __atomic_add_fetch(&correlation, 2, __ATOMIC_RELAXED);
+    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_GRAPH, CUPTI_SITE_ENTER, number, exec);
+    for (int i = 0; i < g->count; i++)
+        add_record(g->node[i].name, g->node[i].ns, number, g->node[i].id);
+    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_GRAPH, CUPTI_SITE_EXIT, number, exec);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A fake CUPTI and the part of a GPU that it would see: launches, graph nodes, records. $FAKE_CUPTI
+ * scripts it: "busy" (somebody else has subscribed), "old" (a version before ours), "zero" (no
+ * times), "drop" (every tenth record is lost).
+ */
+#ifndef TILEWISE_TESTS_FAKE_CUPTI_H
+#define TILEWISE_TESTS_FAKE_CUPTI_H
+
+#include <stdint.h>
+
+/* A kernel launched through the runtime, which calls the driver. */
+void fake_kernel(const char *name, uint64_t ns);
+/* The same while its stream is captured: a node of the graph under way. */
+void fake_node(const char *name, uint64_t ns);
+/* An executable graph of the nodes made since the last one; `exec` names it. */
+void fake_instantiate(void *exec);
+void fake_graph_launch(void *exec);
+
+#endif

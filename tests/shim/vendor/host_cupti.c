@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Host programs whose cuBLAS launches kernels: `host_cupti SCENARIO`.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "fake_cupti.h"
+#include "tracer/cublas.h"
+#include "tracer/cupti_abi.h"
+#include "tracer/graph_calls.h"
+
+#define ROW(family, symbol) int symbol(family##_PARAMS);
+#include "tracer/graph.def"
+#undef ROW
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle);
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream);
+cublasStatus_t cublasSgemm_v2(CUBLAS_GEMM_PARAMS(int, S));
+int cuptiSubscribe(void **subscriber, cupti_callback *callback, void *own);
+extern void (*fake_cublas_inner)(void *stream);
+
+enum { MAIN_NS = 3000, REDUCE_NS = 500, OTHER_NS = 7000 };
+
+static bool capturing;
+static cublasHandle_t handle;
+static struct fake_stream *stream;
+
+/* Two kernels for each call. */
+static void launch(void *unused)
+{
+    (void)unused;
+    void (*work)(const char *, uint64_t) = capturing ? fake_node : fake_kernel;
+    work("sgemm_main", MAIN_NS);
+    work("splitKreduce", REDUCE_NS);
+}
+
+static void sgemm(int times, int m)
+{
+    for (int i = 0; i < times; i++)
+        cublasSgemm_v2(handle, 0, 0, m, 8, 8, NULL, NULL, 8, NULL, 8, NULL, NULL, 8);
+}
+
+static void eager(void)
+{
+    sgemm(100, 8);
+    for (int i = 0; i < 30; i++)
+        fake_kernel("flash_attention", OTHER_NS);
+}
+
+static void graph(void)
+{
+    void *made = NULL, *exec = NULL;
+    sgemm(1, 8);
+    cudaStreamBeginCapture(stream, 0);
+    capturing = true;
+    sgemm(3, 16);
+    fake_node("layer_norm", OTHER_NS);
+    capturing = false;
+    cudaStreamEndCapture(stream, &made);
+    cudaGraphInstantiate(&exec, made, 0, 0, 0);
+    fake_instantiate(exec);
+    for (int i = 0; i < 50; i++) {
+        cudaGraphLaunch(exec, stream);
+        fake_graph_launch(exec);
+    }
+}
+
+static void slowly(void)
+{
+    const struct timespec pause = { 0, 1000000 };
+    for (int i = 0; i < 1800; i++) {
+        sgemm(1, 8);
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void on_callback(void *own, uint32_t domain, uint32_t id, const void *data)
+{
+    (void)own, (void)domain, (void)id, (void)data;
+}
+
+static void profiler(void)
+{
+    void *subscriber;
+    sgemm(50, 8);
+    printf("subscribe %d\n", cuptiSubscribe(&subscriber, on_callback, NULL));
+    sgemm(50, 8);
+}
+
+static void forked(void)
+{
+    sgemm(10, 8);
+    pid_t child = fork();
+    if (child)
+        waitpid(child, NULL, 0);
+    sgemm(child ? 10 : 5, 8);
+}
+
+int main(int argc, char **argv)
+{
+    const struct {
+        const char *name;
+        void (*run)(void);
+    } scenarios[] = { { "eager", eager },
+                      { "graph", graph },
+                      { "slowly", slowly },
+                      { "profiler", profiler },
+                      { "forked", forked } };
+    fake_cublas_inner = launch;
+    stream = fake_stream();
+    cublasCreate_v2(&handle);
+    cublasSetStream_v2(handle, (cudaStream_t)(void *)stream);
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+        if (argc == 2 && strcmp(argv[1], scenarios[i].name) == 0)
+            return scenarios[i].run(), 0;
+    return 2;
+}

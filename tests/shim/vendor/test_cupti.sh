@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# GPU time through a fake CUPTI, which knows what it recorded.
+. "$TILEWISE_SOURCE/tests/tap.sh"
+. "$TILEWISE_SOURCE/tests/shim/vendor/vendor.sh"
+
+ran() { # NAME MODE SCRIPT SCENARIO
+    TILEWISE_GPU_TIME=$2 FAKE_CUPTI=$3 recorded "$1" "$VENDOR_BIN/host_cupti" "$4"
+}
+holds() { # NAME EXPRESSION: over the report: gpu, kernels by name, shapes by m
+    "$TILEWISE" report --format=json "$work/$1"/*.twt >"$work/$1.json" &&
+        /usr/bin/python3 - "$work/$1.json" "$2" <<'END'
+import json, sys
+report = json.load(open(sys.argv[1]))
+gpu = report["trace"]["gpu"] or {}
+kernels = {k["name"]: k for k in report["kernels"]}
+shapes = {s["m"]: s for s in report["shapes"]}
+if not eval(sys.argv[2]):
+    print(json.dumps([gpu, kernels, [[m, s["calls"], s["gpu_time_ns"]] for m, s in shapes.items()]]))
+    sys.exit(1)
+END
+}
+says() { dump facts "$1" | grep -F "$2"; }
+adds_up='gpu["records"] + gpu["dropped"] == gpu["launches"]'
+
+full() {
+    ran full full "" eager && holds full "$adds_up and gpu['launches'] == 230 and gpu['dropped'] == 0"
+}
+check "full: every launch has a record" full
+check "full: every kernel is known by name" holds full \
+    "{n: k['launches'] for n, k in kernels.items()} == {'sgemm_main': 100, 'splitKreduce': 100, 'flash_attention': 30}"
+check "full: all kernels of a call are its time" holds full "shapes[8]['gpu_time_ns'] == 100 * 3500"
+check "full: a kernel outside of calls has no signature" holds full \
+    "kernels['flash_attention']['attributed_ns'] == 0 and kernels['flash_attention']['time_ns'] == 210000"
+check "full: busy is the union of the kernels" holds full \
+    "gpu['attributed_ns'] == 350000 and gpu['time_ns'] == 560000"
+
+graphs() { ran graph full "" graph && holds graph "$adds_up and gpu['launches'] == 2 + 50 * 7"; }
+check "graphs: every node of every launch is a launch" graphs
+check "graphs: nodes belong to the calls that were captured" holds graph \
+    "shapes[16]['calls'] == 150 and shapes[16]['gpu_time_ns'] == 150 * 3500"
+check "graphs: other nodes by name" holds graph "kernels['layer_norm']['launches'] == 50"
+
+dropped() { ran drop full drop eager && holds drop "$adds_up and gpu['launches'] == 230 and gpu['dropped'] == 23"; }
+check "records that CUPTI drops are counted" dropped
+zero() { ran zero full zero eager && holds zero "$adds_up and gpu['untimed'] == 230 and shapes[8]['gpu_time_ns'] is None"; }
+check "records without times are launches, and no time" zero
+
+windows() { ran windows windows "" slowly && holds windows "$adds_up and gpu['windows'] >= 1 and gpu['records'] > 10"; }
+check "windows: some launches are recorded, exactly" windows
+check "windows: the time of all calls follows from those that were measured" holds windows \
+    "shapes[8]['calls'] == 1800 and abs(shapes[8]['gpu_time_ns'] - 1800 * 3500) <= 1800"
+check "windows: not the whole time" holds windows "gpu['launches'] < 3600"
+off() { ran off off "" eager && holds off "gpu == {} and shapes[8]['calls'] == 100"; }
+check "off: nothing is asked of CUPTI" off
+busy() { ran busy full busy eager && says busy "busy" && holds busy "gpu == {} and shapes[8]['calls'] == 100"; }
+check "another tool has subscribed: calls are counted, and it is said" busy
+old() { ran old full old eager && says old "absent"; }
+check "a CUPTI that is too old is left alone" old
+absent() { TILEWISE_GPU_TIME=full recorded absent "$VENDOR_BIN/host_graph" one && says absent "absent" && same_calls absent; }
+check "no CUPTI: calls are counted, and it is said" absent
+injected() { CUDA_INJECTION64_PATH=/opt/tool.so ran injected full "" eager && says injected "busy (another tool"; }
+check "a tool that is to be injected goes first" injected
+profiler() {
+    ran profiler full "" profiler && grep -qx "subscribe 0" "$work/profiler.said" &&
+        says profiler "busy (a profiler" && holds profiler "$adds_up and gpu['launches'] == 100 and shapes[8]['calls'] == 100"
+}
+check "a profiler in the process gets CUPTI, and we leave" profiler
+forked() { ran forked full "" forked && holds forked "shapes[8]['calls'] == 25 and gpu['launches'] == 40"; }
+check "a forked child counts calls and leaves CUPTI alone" forked
+finish

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/cupti.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/buffers.h"
+#include "tracer/clock.h"
+#include "tracer/config.h"
+#include "tracer/cupti_abi.h"
+#include "tracer/cupti_find.h"
+#include "tracer/duty.h"
+#include "tracer/kernels.h"
+#include "tracer/tap.h"
+
+#define MS ((uint64_t)1000000)
+
+enum {
+    ROWS = 64,        /* windows that wait to be written */
+    DRAIN_MS = 1000,  /* for the records of a window that was closed */
+    POLL_MS = 20,     /* while one is open, and behind it */
+    SEGMENT_MS = 500, /* full: a row of the trace */
+    NEVER_MS = 3600000,
+};
+
+enum mode { OFF, RESTING, OPEN, DRAINING };
+
+struct count {
+    uint64_t launches, nodes, records;
+};
+
+_Atomic bool cupti_is_due;
+
+static struct cupti_functions api;
+static void *subscriber;
+static const char *_Atomic state = "";
+static _Atomic bool busy;                /* somebody calls CUPTI on our behalf */
+static _Atomic uint64_t launches, nodes; /* counted where they were launched */
+static _Atomic uint32_t window_number;   /* odd while a window is open */
+static bool has_forked, has_exit_handler;
+static pid_t owner;
+
+/* Below: while `busy`. */
+static _Atomic enum mode mode;
+static struct duty duty;
+static struct count at_begin;
+static uint64_t begin_ns, end_ns, drain_end_ns, begin_handling_ns, own_ns;
+static struct gpu_window row[ROWS];
+static unsigned rows;
+static struct gpu_totals totals;
+static bool totals_changed;
+
+static bool take(bool wait)
+{
+    while (atomic_exchange_explicit(&busy, true, memory_order_acquire)) {
+        if (!wait)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
+static void give(void)
+{
+    atomic_store_explicit(&busy, false, memory_order_release);
+}
+
+static struct count count_now(void)
+{
+    return (struct count){ atomic_load(&launches), atomic_load(&nodes), buffers_records() };
+}
+
+/* Launches, on the thread that makes them. */
+
+enum what { NOTHING, KERNEL, GRAPH };
+
+static enum what what_of(uint32_t domain, uint32_t id)
+{
+#define ROW(domain_, id_, what_, name)                                                             \
+    if (domain == CUPTI_DOMAIN_##domain_ && id == (id_))                                           \
+        return what_;
+#include "tracer/cupti_launch.def"
+#undef ROW
+    return NOTHING;
+}
+
+/* The number of the hooked call that this thread is in; 0: in none. */
+static uint32_t current_call(struct tap_self *self, bool *first)
+{
+    if (self->phase != TAP_IN_CALL)
+        return 0;
+    *first = self->gpu_call == 0;
+    if (*first)
+        self->gpu_call = launches_number();
+    return self->gpu_call;
+}
+
+/* The runtime calls the driver in turn: the outer one is the launch, but the record may bear the
+ * number of either. */
+static void launch_begins(struct tap_self *self, enum what what, const struct cupti_call *c)
+{
+    uint32_t number = atomic_load_explicit(&window_number, memory_order_relaxed);
+    if (self->gpu_window != number) {
+        self->gpu_window = number;
+        self->gpu_depth = 0;
+    }
+    if (self->gpu_depth++ == 0) {
+        bool first = false;
+        self->gpu_is_captured = false;
+        if (what == KERNEL)
+            current_call(self, &first);
+        self->gpu_is_first = first;
+    }
+    uint32_t call = what == KERNEL && self->phase == TAP_IN_CALL ? self->gpu_call : 0;
+    launches_add(c->correlation, call, self->gpu_is_first);
+}
+
+static void launch_ends(struct tap_self *self, enum what what, const struct cupti_call *c)
+{
+    if (self->gpu_window != atomic_load_explicit(&window_number, memory_order_relaxed) ||
+        self->gpu_depth == 0 || --self->gpu_depth > 0)
+        return;
+    if (self->gpu_is_captured || (c->result && *c->result != 0))
+        return;
+    if (what == KERNEL)
+        atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+    else if (c->parameters)
+        atomic_fetch_add_explicit(&nodes, launches_exec(*(void *const *)c->parameters),
+                                  memory_order_relaxed);
+}
+
+/* Is this thread in a launch that launch_begins saw? */
+static bool is_in_launch(const struct tap_self *self)
+{
+    return self->gpu_depth > 0 &&
+           self->gpu_window == atomic_load_explicit(&window_number, memory_order_relaxed);
+}
+
+/* What kind of node it is stands in the callback before it is made, and only there. */
+static void node_created(struct tap_self *self, const struct cupti_graph *g)
+{
+    bool first = self->gpu_is_first;
+    uint64_t id;
+    self->gpu_is_captured = true;
+    if (!self->gpu_is_kernel)
+        return;
+    uint32_t call = self->phase == TAP_IN_CALL && is_in_launch(self) ? self->gpu_call
+                                                                     : current_call(self, &first);
+    if (call && api.GetGraphNodeId(g->node, &id) == CUPTI_OK)
+        launches_add_node(id, call, first);
+}
+
+static void node_cloned(struct tap_self *self, const struct cupti_graph *g)
+{
+    uint64_t id, original;
+    if (!self->gpu_is_kernel)
+        return;
+    self->gpu_nodes++;
+    if (api.GetGraphNodeId(g->node, &id) == CUPTI_OK &&
+        api.GetGraphNodeId(g->original_node, &original) == CUPTI_OK)
+        launches_clone_node(id, original);
+}
+
+/* An executable graph is made by cloning every node, and then it is said to be there. */
+static void exec_created(struct tap_self *self, const struct cupti_graph *g)
+{
+    launches_set_exec(g->exec, self->gpu_nodes);
+    self->gpu_nodes = 0;
+}
+
+static void on_resource(struct tap_self *self, uint32_t id, const struct cupti_graph *g)
+{
+    if (id == CUPTI_NODE_CREATE_STARTING)
+        self->gpu_is_kernel = g->node_kind == CUPTI_NODE_IS_KERNEL;
+    else if (id == CUPTI_NODE_CREATED)
+        node_created(self, g);
+    else if (id == CUPTI_NODE_CLONED)
+        node_cloned(self, g);
+    else if (id == CUPTI_EXEC_CREATED)
+        exec_created(self, g);
+    else if (id == CUPTI_EXEC_DESTROY_STARTING)
+        launches_set_exec(g->exec, 0);
+}
+
+static void on_callback(void *own, uint32_t domain, uint32_t id, const void *data)
+{
+    (void)own;
+    int kept = errno;
+    struct tap_self *self = &tap_self;
+    enum what what = domain == CUPTI_DOMAIN_RESOURCE ? NOTHING : what_of(domain, id);
+    const struct cupti_resource *resource = data;
+    if (domain == CUPTI_DOMAIN_RESOURCE && resource->descriptor)
+        on_resource(self, id, resource->descriptor);
+    else if (what != NOTHING && ((const struct cupti_call *)data)->site == CUPTI_SITE_ENTER)
+        launch_begins(self, what, data);
+    else if (what != NOTHING)
+        launch_ends(self, what, data);
+    errno = kept;
+}
+
+/* Windows. */
+
+static void switch_launches(uint32_t on)
+{
+#define ROW(domain, id, what, name) api.EnableCallback(on, subscriber, CUPTI_DOMAIN_##domain, id);
+#include "tracer/cupti_launch.def"
+#undef ROW
+}
+
+static void open_window(uint64_t now_ns)
+{
+    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    at_begin = count_now();
+    begin_handling_ns = buffers_handling_ns();
+    atomic_fetch_add(&window_number, 1);
+    switch_launches(1);
+    api.ActivityEnable(CUPTI_KIND_KERNEL);
+    begin_ns = now_ns;
+    own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    atomic_store(&mode, OPEN);
+}
+
+static void close_window(uint64_t now_ns)
+{
+    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    api.ActivityDisable(CUPTI_KIND_KERNEL);
+    switch_launches(0);
+    atomic_fetch_add(&window_number, 1);
+    end_ns = now_ns;
+    drain_end_ns = now_ns + DRAIN_MS * MS;
+    own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    atomic_store(&mode, DRAINING);
+}
+
+static void add_row(const struct gpu_window *w)
+{
+    totals.launches += w->launches;
+    totals.records += w->records;
+    totals.dropped += w->dropped;
+    totals.busy_ns += w->busy_ns;
+    totals.window_ns += w->end_ns - w->begin_ns;
+    totals.windows++;
+    totals_changed = true;
+    if (rows < ROWS) {
+        row[rows++] = *w;
+        return;
+    }
+    struct gpu_window *last = &row[ROWS - 1]; /* nobody wrote for long: one longer window */
+    last->end_ns = w->end_ns;
+    last->busy_ns += w->busy_ns;
+    last->launches += w->launches;
+    last->records += w->records;
+    last->dropped += w->dropped;
+}
+
+/* Launches that left no record are dropped, once no more are to come; a record of a launch that
+ * was not counted (a graph made before us, a launch on the edge of the window) is one. */
+static void settle(uint64_t to_ns, bool last)
+{
+    struct count now = count_now();
+    uint64_t counted = now.launches - at_begin.launches + now.nodes - at_begin.nodes;
+    uint64_t records = now.records - at_begin.records;
+    uint64_t since_ns = clock_start_ns();
+    struct gpu_window w = { .begin_ns = begin_ns - since_ns,
+                            .end_ns = to_ns - since_ns,
+                            .busy_ns = kernels_take_busy_ns(),
+                            .records = records,
+                            .dropped = last && counted > records ? counted - records : 0 };
+    w.launches = w.records + w.dropped;
+    add_row(&w);
+    if (last) {
+        at_begin = now;
+    } else {
+        at_begin.records = now.records;
+        /* What was counted and has no record yet is still expected. */
+        uint64_t expected = counted > records ? counted - records : 0;
+        at_begin.launches = now.launches - expected;
+        at_begin.nodes = now.nodes;
+    }
+    begin_ns = to_ns;
+}
+
+static bool is_drained(uint64_t now_ns)
+{
+    struct count now = count_now();
+    return now_ns >= drain_end_ns ||
+           now.records - at_begin.records >=
+               now.launches - at_begin.launches + now.nodes - at_begin.nodes;
+}
+
+static void drain_window(uint64_t now_ns)
+{
+    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t handled_ns = buffers_handling_ns();
+    api.ActivityFlushAll(0);
+    /* The handling may have been ours, in the flush: not twice. */
+    uint64_t flush_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    handled_ns = buffers_handling_ns() - handled_ns;
+    own_ns += flush_ns > handled_ns ? flush_ns - handled_ns : 0;
+    if (!is_drained(now_ns))
+        return;
+    struct count now = count_now();
+    struct duty_cost cost = { own_ns + buffers_handling_ns() - begin_handling_ns,
+                              now.launches - at_begin.launches, now.nodes - at_begin.nodes };
+    duty_close(&duty, end_ns, &cost);
+    settle(end_ns, true);
+    atomic_store(&mode, RESTING);
+}
+
+static uint64_t turn_windows(uint64_t now_ns)
+{
+    struct count now = count_now();
+    if (mode == RESTING && duty_is_due(&duty, now_ns)) {
+        duty_open(&duty, now_ns);
+        open_window(now_ns);
+    } else if (mode == OPEN &&
+               duty_is_over(&duty, now_ns,
+                            now.launches - at_begin.launches + now.nodes - at_begin.nodes)) {
+        close_window(now_ns);
+    } else if (mode == DRAINING) {
+        drain_window(now_ns);
+    }
+    uint64_t wait_ns = duty_wait_ns(&duty, now_ns);
+    return mode != RESTING && wait_ns > POLL_MS * MS ? POLL_MS * MS : wait_ns;
+}
+
+static uint64_t turn_full(uint64_t now_ns)
+{
+    api.ActivityFlushAll(0);
+    if (now_ns - begin_ns >= SEGMENT_MS * MS)
+        settle(now_ns, false);
+    return 5 * POLL_MS * MS;
+}
+
+uint64_t cupti_turn(uint64_t now_ns)
+{
+    if (atomic_load(&mode) == OFF || !take(false))
+        return NEVER_MS * MS;
+    uint64_t wait_ns = NEVER_MS * MS;
+    if (mode != OFF)
+        wait_ns = config.gpu_time == CONFIG_GPU_FULL ? turn_full(now_ns) : turn_windows(now_ns);
+    give();
+    return wait_ns;
+}
+
+/* Under `busy`: no more windows. */
+static void stop(void)
+{
+    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    bool was_open = mode == OPEN;
+    if (was_open)
+        close_window(now_ns);
+    api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+    if (was_open || mode == DRAINING)
+        settle(end_ns, true);
+    atomic_store(&mode, OFF);
+}
+
+void cupti_finish(void)
+{
+    if (atomic_load(&mode) == OFF || getpid() != owner)
+        return;
+    take(true);
+    if (mode != OFF)
+        stop();
+    give();
+}
+
+void cupti_yield(const char *why)
+{
+    atomic_store(&cupti_is_due, false);
+    if (atomic_load(&mode) == OFF) {
+        if (config.gpu_time != CONFIG_GPU_OFF && !subscriber)
+            atomic_store(&state, why);
+        return;
+    }
+    take(true);
+    if (mode != OFF) {
+        stop();
+        api.Unsubscribe(subscriber);
+        subscriber = NULL;
+        atomic_store(&state, why);
+    }
+    give();
+}
+
+/* Beginning. */
+
+static void follow_graphs(void)
+{
+    static const uint32_t id[] = { CUPTI_NODE_CREATE_STARTING, CUPTI_NODE_CREATED,
+                                   CUPTI_NODE_CLONED, CUPTI_EXEC_CREATED,
+                                   CUPTI_EXEC_DESTROY_STARTING };
+    for (size_t i = 0; i < sizeof id / sizeof *id; i++)
+        api.EnableCallback(1, subscriber, CUPTI_DOMAIN_RESOURCE, id[i]);
+}
+
+/* What stands in the way, NULL when it works. */
+static const char *subscribe(void)
+{
+    uint32_t version = 0;
+    if (config.gpu_taken)
+        return "busy (another tool is to be injected)";
+    if (!cupti_find(&api))
+        return "absent (no libcupti where this process has CUDA from)";
+    if (api.GetVersion(&version) != CUPTI_OK || version < CUPTI_VERSION_MIN)
+        return "absent (this libcupti is older than CUDA 12.0)";
+    if (!launches_start() || !kernels_start() || !buffers_start(&api))
+        return "off (no memory)";
+    if (api.Subscribe(&subscriber, on_callback, NULL) != CUPTI_OK)
+        return "busy (another tool has subscribed, or the driver refuses)";
+    if (api.ActivityRegisterCallbacks(buffers_request, buffers_completed) != CUPTI_OK) {
+        api.Unsubscribe(subscriber);
+        return "off (activity records are refused)";
+    }
+    return NULL;
+}
+
+void cupti_start(void)
+{
+    if (!atomic_exchange(&cupti_is_due, false))
+        return;
+    int kept = errno;
+    const char *trouble = subscribe();
+    if (trouble) {
+        atomic_store(&state, trouble);
+        errno = kept;
+        return;
+    }
+    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    struct duty_options options = duty_defaults();
+    take(true);
+    follow_graphs();
+    owner = getpid();
+    duty_start(&duty, &options, now_ns);
+    atomic_store(&state, config.gpu_time == CONFIG_GPU_FULL ? "full" : "windows");
+    atomic_store(&mode, RESTING);
+    if (config.gpu_time == CONFIG_GPU_FULL)
+        open_window(now_ns);
+    give();
+    /* Before the handlers of CUDA, which came earlier. */
+    if (!has_exit_handler)
+        has_exit_handler = atexit(cupti_finish) == 0;
+    errno = kept;
+}
+
+void cupti_allow(void)
+{
+    if (config.gpu_time != CONFIG_GPU_OFF && !has_forked && atomic_load(&mode) == OFF)
+        atomic_store(&cupti_is_due, true);
+}
+
+void cupti_write(struct drain *d)
+{
+    kernels_write(d);
+    if (!totals_changed || !take(true))
+        return;
+    unsigned done = 0;
+    while (done < rows && writer_gpu_window(d->w, &row[done]) != ST_LIMIT)
+        done++;
+    rows -= done;
+    memmove(row, row + done, rows * sizeof *row);
+    totals.untimed = kernels_untimed();
+    if (totals.untimed > totals.records)
+        totals.untimed = totals.records;
+    totals_changed = writer_gpu_totals(d->w, &totals) == ST_LIMIT || rows > 0;
+    give();
+}
+
+bool cupti_is_dirty(void)
+{
+    return kernels_are_pending() || totals_changed;
+}
+
+const char *cupti_state(void)
+{
+    return atomic_load(&state);
+}
+
+void cupti_forget(void)
+{
+    bool was_used = subscriber != NULL;
+    atomic_store(&mode, OFF);
+    atomic_store(&cupti_is_due, false);
+    atomic_store(&busy, false);
+    if (was_used)
+        atomic_store(&state, "off (in a forked child)");
+    has_forked |= was_used;
+    rows = 0;
+    totals = (struct gpu_totals){ 0 };
+    totals_changed = false;
+    launches_forget();
+    kernels_forget();
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Our declarations of CUPTI against the vendor's, where its headers are; no code.
+ */
+#include "tracer/cupti_abi.h"
+
+#if TILEWISE_CUPTI_HEADERS
+#include <cupti.h>
+
+#define SAME(ours, our_field, theirs, their_field)                                                 \
+    _Static_assert(offsetof(struct ours, our_field) == offsetof(theirs, their_field), #our_field)
+SAME(cupti_kernel, kind, CUpti_ActivityKernel9, kind);
+SAME(cupti_kernel, start, CUpti_ActivityKernel9, start);
+SAME(cupti_kernel, end, CUpti_ActivityKernel9, end);
+SAME(cupti_kernel, correlation, CUpti_ActivityKernel9, correlationId);
+SAME(cupti_kernel, name, CUpti_ActivityKernel9, name);
+SAME(cupti_kernel, node, CUpti_ActivityKernel9, graphNodeId);
+SAME(cupti_call, site, CUpti_CallbackData, callbackSite);
+SAME(cupti_call, parameters, CUpti_CallbackData, functionParams);
+SAME(cupti_call, result, CUpti_CallbackData, functionReturnValue);
+SAME(cupti_call, correlation, CUpti_CallbackData, correlationId);
+SAME(cupti_resource, descriptor, CUpti_ResourceData, resourceDescriptor);
+SAME(cupti_graph, node, CUpti_GraphData, node);
+SAME(cupti_graph, original_node, CUpti_GraphData, originalNode);
+SAME(cupti_graph, node_kind, CUpti_GraphData, nodeType);
+SAME(cupti_graph, exec, CUpti_GraphData, graphExec);
+_Static_assert((int)CUPTI_KIND_KERNEL == (int)CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, "kind");
+_Static_assert((int)CUPTI_NODE_CREATED == (int)CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, "created");
+_Static_assert((int)CUPTI_NODE_CLONED == (int)CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, "cloned");
+_Static_assert((int)CUPTI_NODE_CREATE_STARTING ==
+                   (int)CUPTI_CBID_RESOURCE_GRAPHNODE_CREATE_STARTING,
+               "node");
+_Static_assert((int)CUPTI_EXEC_CREATED == (int)CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, "exec");
+_Static_assert((int)CUPTI_EXEC_DESTROY_STARTING ==
+                   (int)CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
+               "exec");
+#define DRIVER_ID(name)             CUPTI_DRIVER_TRACE_CBID_##name
+#define RUNTIME_ID(name)            CUPTI_RUNTIME_TRACE_CBID_##name
+#define ROW(domain, id, what, name) _Static_assert((int)domain##_ID(name) == (id), #name);
+#include "tracer/cupti_launch.def"
+#undef ROW
+#else
+typedef int cupti_check_has_no_headers; /* a file may not be empty */
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a kernel's record back to the call that launched it. While a hooked call runs, each launch
+ * and each graph node made in it is bound to the number of the call; when the call ends and its
+ * signature is known, the number gets a name. All memory is fixed: what was launched 131,072
+ * launches ago is forgotten, and nodes beyond a limit are not remembered; their kernels are then
+ * known by name alone. Any thread.
+ */
+#ifndef TILEWISE_TRACER_LAUNCHES_H
+#define TILEWISE_TRACER_LAUNCHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tracer/thread.h"
+#include "traces/signature.h"
+
+/* Map the memory. False without. */
+bool launches_start(void);
+
+/* A new number for a call, never 0. */
+uint32_t launches_number(void);
+/* The call has ended, and this was it. */
+void launches_name(uint32_t call, const struct tilewise_signature *key);
+
+/* call 0: outside of hooked calls. `first`: the first kernel of the call. */
+void launches_add(uint32_t correlation, uint32_t call, bool first);
+void launches_add_node(uint64_t node, uint32_t call, bool first);
+void launches_clone_node(uint64_t node, uint64_t original);
+
+/* Kernels in an executable graph; 0 forgets it. Unknown is 0. */
+void launches_set_exec(const void *exec, uint64_t kernels);
+uint64_t launches_exec(const void *exec);
+
+/* What a record is about. op: entry in launches_ops' table + 1, 0 unknown. */
+struct launches_found {
+    uint32_t op;
+    bool is_first;
+};
+struct launches_found launches_find(uint32_t correlation, uint64_t node);
+
+/* Whose table the ops are entries of; NULL: none yet. */
+struct thread *launches_ops(void);
+
+/* In a fork child. */
+void launches_forget(void);
+
+#endif
