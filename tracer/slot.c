@@ -32,13 +32,14 @@ const struct slot slot_table[SLOT_COUNT] = {
 #undef ROW
 
 /* One for each wrap file. */
-slot_hooks wrap_blas_hook, wrap_cublas_hook, wrap_cublaslt_hook, wrap_driver_hook, wrap_graph_hook,
-    wrap_nccl_hook;
+slot_hooks wrap_blas_hook, wrap_cublas_hook, wrap_cublaslt_hook, wrap_cudnn_hook, wrap_driver_hook,
+    wrap_graph_hook, wrap_nccl_hook;
 
 static void *hook_of(enum slot_id slot, unsigned which)
 {
-    slot_hooks *const of[] = { wrap_blas_hook,   wrap_cublas_hook, wrap_cublaslt_hook,
-                               wrap_driver_hook, wrap_graph_hook,  wrap_nccl_hook };
+    slot_hooks *const of[] = { wrap_blas_hook,  wrap_cublas_hook, wrap_cublaslt_hook,
+                               wrap_cudnn_hook, wrap_driver_hook, wrap_graph_hook,
+                               wrap_nccl_hook };
     void *hook = NULL;
     for (size_t i = 0; i < sizeof of / sizeof *of && !hook; i++)
         hook = of[i](slot, which);
