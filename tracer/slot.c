@@ -14,6 +14,7 @@ struct slot_state slot_states[SLOT_COUNT];
 
 /* Libraries that real functions were found in. Append only: `high` is stored last. */
 struct library {
+    bool is_blas; /* it exports names that only a BLAS has */
     uintptr_t low;
     _Atomic uintptr_t high;
 };
@@ -33,16 +34,21 @@ enum slot_id slot_find(const char *name)
     return i;
 }
 
-bool slot_is_library(const void *address)
+static const struct library *library_of(const void *address)
 {
     for (struct library *l = library; l < library + LIBRARIES; l++) {
         uintptr_t high = atomic_load_explicit(&l->high, memory_order_acquire);
         if (high == 0)
-            return false;
+            return NULL;
         if ((uintptr_t)address >= l->low && (uintptr_t)address < high)
-            return true;
+            return l;
     }
-    return false;
+    return NULL;
+}
+
+bool slot_is_library(const void *address)
+{
+    return library_of(address) != NULL;
 }
 
 void slot_after_fork(void)
@@ -66,6 +72,7 @@ static void remember_library(const void *real)
     for (struct library *l = library; l < library + LIBRARIES; l++)
         if (l->high == 0) {
             l->low = object.low;
+            l->is_blas = elf_symbol(&object, "sgemm_") || elf_symbol(&object, "cblas_sgemm");
             atomic_store_explicit(&l->high, object.high, memory_order_release);
             return;
         }
@@ -150,6 +157,13 @@ void *slot_resolve(enum slot_id slot, const void *caller)
     return real;
 }
 
+const void *slot_bare(enum slot_id slot, const void *caller)
+{
+    const void *real = slot_real(slot, caller);
+    const struct library *l = library_of(real);
+    return l && l->is_blas ? slot_table[slot].hook[0] : real;
+}
+
 bool slot_exists(enum slot_id slot, const void *caller)
 {
     const struct host *host = host_get();
@@ -158,18 +172,26 @@ bool slot_exists(enum slot_id slot, const void *caller)
            (caller && elf_at(caller, &object) && local_scope(host, slot_table[slot].name, &object));
 }
 
+/* Remember the library, unless somebody else is at it. */
+static void learn(const void *real)
+{
+    if (atomic_exchange_explicit(&busy, true, memory_order_acquire))
+        return;
+    remember_library(real);
+    atomic_store_explicit(&busy, false, memory_order_release);
+}
+
 void *slot_bind(enum slot_id slot, void *real)
 {
+    learn(real);
+    const struct library *l = library_of(real);
+    if (slot_table[slot].is_bare && !(l && l->is_blas))
+        return real;
     for (int i = 0; i < SLOT_BOUND; i++) {
         void *bound = NULL;
-        if (!atomic_compare_exchange_strong(&slot_states[slot].bound[i], &bound, real) &&
-            bound != real)
-            continue;
-        if (!atomic_exchange_explicit(&busy, true, memory_order_acquire)) {
-            remember_library(real);
-            atomic_store_explicit(&busy, false, memory_order_release);
-        }
-        return slot_table[slot].hook[1 + i];
+        if (atomic_compare_exchange_strong(&slot_states[slot].bound[i], &bound, real) ||
+            bound == real)
+            return slot_table[slot].hook[1 + i];
     }
     return real;
 }
