@@ -92,8 +92,7 @@ static size_t resolve(struct decode *d, const struct dictionary *names, size_t c
 {
     uint32_t *ids = d->signatures + d->nevents, *durations = d->durations + d->nevents;
     uint64_t *starts = d->starts + d->nevents;
-    size_t known = names->signature_ids.size / sizeof(uint32_t);
-    if (names->signature_ids_equal && max_id < known)
+    if (max_id < names->signature_ids_equal)
         return count;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
