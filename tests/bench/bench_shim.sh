@@ -17,14 +17,19 @@ echo 'int empty;' | gcc -shared -fPIC -o "$work/empty.so" -x c -
 run() { env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OPENBLAS_NUM_THREADS=1 "$@"; }
 median() { sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'; }
 
-start_ns() { # mean start-up time of bash over 200 runs
-    LD_PRELOAD=$1 TILEWISE_OUT=$work/t /usr/bin/python3 -c '
-import os, time
-env = dict(os.environ)
-begin = time.perf_counter_ns()
-for _ in range(200):
-    os.waitpid(os.posix_spawn("/bin/bash", ["bash", "-c", ":"], env), 0)
-print((time.perf_counter_ns() - begin) / 200)'
+# Median start-up time of bash in us with each of two preloads, one start of each by turns.
+starts() {
+    TILEWISE_OUT=$work/t /usr/bin/python3 - "$@" <<'END'
+import os, statistics, sys, time
+took = {library: [] for library in sys.argv[1:]}
+for _ in range(1500):
+    for library in took:
+        begin = time.perf_counter_ns()
+        os.waitpid(os.posix_spawn("/bin/bash", ["bash", "-c", ":"],
+                                  dict(os.environ, LD_PRELOAD=library)), 0)
+        took[library].append((time.perf_counter_ns() - begin) / 1000)
+print(*(statistics.median(t) for t in took.values()))
+END
 }
 
 for ((i = 0; i < rounds; i++)); do
@@ -33,8 +38,6 @@ for ((i = 0; i < rounds; i++)); do
     LD_PRELOAD=$shim TILEWISE_OUT=$work/t TILEWISE_EVENTS=off run "$bench" >>"$work/counts"
     LD_PRELOAD=$shim run "$bench" >>"$work/unarmed"
     rm -rf "$work/t"
-    start_ns "$work/empty.so" >>"$work/start_empty"
-    start_ns "$shim" >>"$work/start_shim"
 done
 
 base=$(median <"$work/empty")
@@ -45,6 +48,7 @@ for row in "events:recording, events" "counts:recording, counts alone" "unarmed:
     awk -v name="${row#*:}" -v v="$value" -v b="$base" \
         'BEGIN { printf "%-34s %9.1f %9.1f %7.2f\n", name, v, v - b, v / b }'
 done
-awk -v e="$(median <"$work/start_empty")" -v s="$(median <"$work/start_shim")" 'BEGIN {
-    printf "%-34s %9.1f\n", "start of bash, empty preload (us)", e / 1000
-    printf "%-34s %9.1f %9.1f %7.2f\n", "start of bash, denied (us)", s / 1000, (s - e) / 1000, s / e }'
+read -r empty denied < <(starts "$work/empty.so" "$shim")
+awk -v e="$empty" -v s="$denied" 'BEGIN {
+    printf "%-34s %9.1f\n", "start of bash, empty preload (us)", e
+    printf "%-34s %9.1f %9.1f %7.2f\n", "start of bash, denied (us)", s, s - e, s / e }'
