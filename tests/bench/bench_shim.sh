@@ -17,16 +17,18 @@ echo 'int empty;' | gcc -shared -fPIC -o "$work/empty.so" -x c -
 run() { env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE OPENBLAS_NUM_THREADS=1 "$@"; }
 median() { sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'; }
 
-# Median start-up time of bash in us with each of two preloads, one start of each by turns.
+# Median start-up time of bash in us with each of two preloads, one start of each by turns; in an
+# environment of their own, because $BASH_ENV may start more programs.
 starts() {
-    TILEWISE_OUT=$work/t /usr/bin/python3 - "$@" <<'END'
+    /usr/bin/python3 - "$work/t" "$@" <<'END'
 import os, statistics, sys, time
+directory = sys.argv.pop(1)
 took = {library: [] for library in sys.argv[1:]}
 for _ in range(1500):
     for library in took:
         begin = time.perf_counter_ns()
         os.waitpid(os.posix_spawn("/bin/bash", ["bash", "-c", ":"],
-                                  dict(os.environ, LD_PRELOAD=library)), 0)
+                                  {"LD_PRELOAD": library, "TILEWISE_OUT": directory}), 0)
         took[library].append((time.perf_counter_ns() - begin) / 1000)
 print(*(statistics.median(t) for t in took.values()))
 END
