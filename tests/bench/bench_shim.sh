@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What the shim costs, against an empty preload, in interleaved runs:
-#   - a call of cblas_sgemm on 4x4 matrices, recording on (with events, with counts alone), and
-#     preloaded without TILEWISE_OUT;
+#   - a call of cblas_sgemm on 4x4 matrices, in processor time of the calling thread: recording on
+#     (so few calls that each gets an event; so many that the ring is full most of the time; counts
+#     alone), and preloaded without TILEWISE_OUT;
 #   - the start of a program that is denied (bash).
 #   tests/bench/bench_shim.sh [BUILD_DIRECTORY [ROUNDS]]
 set -eu
@@ -36,7 +37,8 @@ END
 
 for ((i = 0; i < rounds; i++)); do
     LD_PRELOAD=$work/empty.so run "$bench" >>"$work/empty"
-    LD_PRELOAD=$shim TILEWISE_OUT=$work/t run "$bench" >>"$work/events"
+    LD_PRELOAD=$shim TILEWISE_OUT=$work/t run "$bench" 2000 30 >>"$work/events"
+    LD_PRELOAD=$shim TILEWISE_OUT=$work/t run "$bench" >>"$work/full"
     LD_PRELOAD=$shim TILEWISE_OUT=$work/t TILEWISE_EVENTS=off run "$bench" >>"$work/counts"
     LD_PRELOAD=$shim run "$bench" >>"$work/unarmed"
     rm -rf "$work/t"
@@ -45,7 +47,8 @@ done
 base=$(median <"$work/empty")
 printf '%-34s %9s %9s %7s\n' "one cblas_sgemm, 4x4x4" "ns" "added ns" "ratio"
 printf '%-34s %9.1f\n' "empty preload" "$base"
-for row in "events:recording, events" "counts:recording, counts alone" "unarmed:preloaded, not armed"; do
+for row in "events:recording, an event each" "full:recording, ring full" \
+    "counts:recording, counts alone" "unarmed:preloaded, not armed"; do
     value=$(median <"$work/${row%%:*}")
     awk -v name="${row#*:}" -v v="$value" -v b="$base" \
         'BEGIN { printf "%-34s %9.1f %9.1f %7.2f\n", name, v, v - b, v / b }'
