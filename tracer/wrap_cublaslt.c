@@ -229,10 +229,10 @@ static void make_key(struct tilewise_signature *key, const struct ltattr_library
     read_all(&r, library, call);
     *key = (struct tilewise_signature){
         .op = TILEWISE_OP_GEMM,
-        .align_a = cuda_align(call->a),
-        .align_b = cuda_align(call->b),
-        .align_c = call->c ? cuda_align(call->c) : 0,
-        .align_d = cuda_align(call->d),
+        .align_a = signature_align(call->a),
+        .align_b = signature_align(call->b),
+        .align_c = call->c ? signature_align(call->c) : 0,
+        .align_d = signature_align(call->d),
         .entry = SLOT_cublasLtMatmul,
     };
     set_scalars(key, &r);
