@@ -155,7 +155,7 @@ static void end(struct flush *f)
     drain_events(&f->drain);
     facts_notes(f->w, true);
     drain_frame(&f->drain);
-    struct trace_counters c = drain_counters(&f->drain);
+    struct trace_counters c = drain_last_counters(&f->drain);
     writer_close(f->w, &c, clock_since_start_ns(clock_ticks()));
     output_remove_status(&f->output);
 }
