@@ -39,6 +39,31 @@ check "validate: a torn trace is a finding" exits 1 "$TILEWISE" validate torn.tw
 check "validate: it says where" bash -c '"$TILEWISE" validate torn.twt | grep -q "torn frame at the end"'
 check "info: a torn trace is a finding" exits 1 "$TILEWISE" info torn.twt
 check "info: damage is listed" bash -c '"$TILEWISE" info torn.twt | grep -q "torn frame at the end"'
+# One more call seen than recorded and dropped, in every frame, with checksums that hold.
+/usr/bin/python3 - <<'END'
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+trace = bytearray(open("t.twt", "rb").read())
+at = trace.find(b"\xf5TWF")
+while at >= 0:
+    seen = int.from_bytes(trace[at + 96:at + 104], "little") + 1
+    trace[at + 96:at + 104] = seen.to_bytes(8, "little")
+    trace[at + 268:at + 272] = crc32c(trace[at:at + 268]).to_bytes(4, "little")
+    at = trace.find(b"\xf5TWF", at + 1)
+open("short.twt", "wb").write(trace)
+END
+check "validate: a call lost on the way is a finding" exits 1 "$TILEWISE" validate short.twt
+check "validate: it says that the counters do not add up" bash -c \
+    '"$TILEWISE" validate short.twt | grep -q "seen 78, recorded 74, dropped 3; rows for 74 calls"'
+check "info: it is missing" bash -c \
+    '"$TILEWISE" info --format=json short.twt | grep -q "\"missing\": 1,"'
+
 echo "no trace at all" >foreign
 check "validate: a foreign file is refused" exits 2 "$TILEWISE" validate t.twt foreign
 check "info: a foreign file is refused" exits 2 "$TILEWISE" info foreign
