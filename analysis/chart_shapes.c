@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/bins.h"
 #include "analysis/chart.h"
 #include "analysis/shape.h"
+#include "analysis/shape_bins.h"
 #include "analysis/words.h"
 
 enum { STRIPS = 8 };
 
-static void bar(FILE *out, const struct bins_bin *b, double at, double width, double highest)
+static void bar(FILE *out, const struct shape_bin *b, double at, double width, double highest)
 {
     double time = 110 * b->time / highest, calls = 110 * b->calls / highest;
     char range[48];
-    bins_label(b, range, sizeof range);
+    shape_bins_label(b, range, sizeof range);
     fprintf(out,
             "<g><title>%s: %s of the time, %s of the calls</title>"
             "<rect class=\"time\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
@@ -28,8 +28,8 @@ static void bar(FILE *out, const struct bins_bin *b, double at, double width, do
 void chart_histogram(const struct analysis *a, const struct analysis_group *g,
                      enum shape_dimension d, FILE *out)
 {
-    struct bins bins;
-    if (bins_fill(&bins, a, g, d) != ST_OK || bins.count == 0)
+    struct shape_bins bins;
+    if (shape_bins_fill(&bins, a, g, d) != ST_OK || bins.count == 0)
         return;
     if (bins.values == 1) {
         fprintf(out, "<figure><figcaption><b>%s</b>: always %" PRId64 "</figcaption></figure>\n",

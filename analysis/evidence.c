@@ -5,14 +5,15 @@
 
 uint64_t evidence_missing(const struct summary *s)
 {
-    return s->counters.recorded > s->calls ? s->counters.recorded - s->calls : 0;
+    uint64_t lost = loss_total(&s->counters);
+    uint64_t kept = s->counters.seen > lost ? s->counters.seen - lost : 0;
+    return kept > s->calls ? kept - s->calls : 0;
 }
 
 double evidence_coverage_calls(const struct summary *s)
 {
     const struct trace_counters *c = &s->counters;
-    uint64_t kept = c->recorded - evidence_missing(s);
-    return c->seen ? fmin((double)kept / (double)c->seen, 1) : NAN;
+    return c->seen ? fmin((double)s->calls / (double)c->seen, 1) : NAN;
 }
 
 /* Calls that are not in the trace are taken at the mean duration of those that are. */

@@ -8,7 +8,8 @@
 #include "analysis/decide.h"
 #include "traces/summary.h"
 
-/* Calls that were recorded and then lost with a damaged frame. */
+/* Calls that were seen, were not counted as dropped, and are not there all the same: in a damaged
+ * frame, as a rule. */
 uint64_t evidence_missing(const struct summary *s);
 /* Calls in the trace / calls seen; NaN if none was seen. */
 double evidence_coverage_calls(const struct summary *s);

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/bins.h"
+#include "analysis/shape_bins.h"
 #include "analysis/words.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -60,11 +60,11 @@ static void shape_data(FILE *script, const struct analysis *a, const struct anal
     }
 }
 
-static void bin_data(FILE *script, const struct bins *bins)
+static void bin_data(FILE *script, const struct shape_bins *bins)
 {
     char label[48];
     for (size_t i = 0; i < bins->count; i++)
-        fprintf(script, "\"%s\" %.6f\n", bins_label(&bins->bin[i], label, sizeof label),
+        fprintf(script, "\"%s\" %.6f\n", shape_bins_label(&bins->bin[i], label, sizeof label),
                 height(bins->bin[i].time, bins->bin[i].calls));
 }
 
@@ -75,11 +75,11 @@ static enum status panel(FILE *script, const struct analysis *a, size_t number)
     if (strcmp(dimension, "shape") == 0)
         shape_data(script, a, g);
     else {
-        struct bins bins;
+        struct shape_bins bins;
         enum shape_dimension d = dimension[0] == 'm'   ? SHAPE_M
                                  : dimension[0] == 'n' ? SHAPE_N
                                                        : SHAPE_K;
-        if (bins_fill(&bins, a, g, d) != ST_OK)
+        if (shape_bins_fill(&bins, a, g, d) != ST_OK)
             return ST_NOMEM;
         bin_data(script, &bins);
     }

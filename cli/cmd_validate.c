@@ -15,7 +15,8 @@ static const struct usage usage = {
     .args = "FILE...",
     .doc = "Check traces and results: every frame, every checksum, every row.\v"
            "One line per file on standard output, one more per damaged stretch. Exit status 0: all "
-           "of them are whole. 1: one is damaged or did not end cleanly. 2: one cannot be read.",
+           "of them are whole. 1: one is damaged, did not end cleanly, or its "
+           "counters do not add up. 2: one cannot be read.",
     .options = rows,
     .min_args = 1,
     .max_args = -1,
@@ -23,8 +24,16 @@ static const struct usage usage = {
 
 struct finding {
     uint64_t frames, calls, unresolved;
+    uint64_t seen, recorded, dropped; /* as the last frames state them */
     size_t shards, unclean, damaged;
 };
+
+/* The contract of traces/counters.h, and its word against the rows that are there. */
+static bool adds_up(const struct finding *f)
+{
+    bool whole = !f->damaged && !f->unresolved;
+    return f->seen == f->recorded + f->dropped && (!whole || f->calls == f->recorded);
+}
 
 static enum status read_frames(struct reader *r, struct finding *f, struct fault *fault)
 {
@@ -39,8 +48,12 @@ static enum status read_frames(struct reader *r, struct finding *f, struct fault
             f->calls += frame.counts[i].calls;
     }
     const struct reader_shard *shards = reader_shards(r, &f->shards);
-    for (size_t i = 0; i < f->shards; i++)
+    for (size_t i = 0; i < f->shards; i++) {
         f->unclean += !shards[i].complete;
+        f->seen += shards[i].counters.seen;
+        f->recorded += shards[i].counters.recorded;
+        f->dropped += loss_total(&shards[i].counters);
+    }
     return st == ST_END ? ST_OK : st;
 }
 
@@ -50,12 +63,17 @@ static void print_finding(const char *path, const struct reader *r, const struct
     escape_plain(stdout, path);
     printf(": %s, %" PRIu64 " frames, %" PRIu64 " calls, %zu process%s\n",
            f->damaged || f->unresolved ? "damaged"
+           : !adds_up(f)               ? "does not add up"
            : f->unclean                ? "did not end cleanly"
                                        : "whole",
            f->frames, f->calls, f->shards, f->shards == 1 ? "" : "es");
     for (size_t i = 0; i < f->damaged; i++)
         printf("  offset %" PRIu64 ", %" PRIu64 " bytes: %s\n", damage[i].offset, damage[i].bytes,
                damage[i].what);
+    if (!adds_up(f))
+        printf("  seen %" PRIu64 ", recorded %" PRIu64 ", dropped %" PRIu64 "; rows for %" PRIu64
+               " calls\n",
+               f->seen, f->recorded, f->dropped, f->calls);
     if (f->unresolved)
         printf("  %" PRIu64 " calls whose signature was in a lost frame\n", f->unresolved);
 }
@@ -87,7 +105,7 @@ static int validate(const char *path)
     reader_close(r);
     if (st != ST_OK)
         return command_fault("validate", &fault);
-    return f.damaged || f.unclean || f.unresolved ? EXIT_FINDING : EXIT_FINE;
+    return f.damaged || f.unclean || f.unresolved || !adds_up(&f) ? EXIT_FINDING : EXIT_FINE;
 }
 
 int cmd_validate(int argc, char **argv)

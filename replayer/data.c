@@ -17,9 +17,13 @@ const char *data_class_name(enum data_class c)
     return c < DATA_CLASS_COUNT ? names[c] : "unknown";
 }
 
+/* The best class is "16 or more" (signature_align): 16 is what malloc gives, and no more. */
+enum { ALIGN_LOG2_MAX = 4 };
+
 static size_t align_offset(const struct operand *shape)
 {
-    size_t offset = shape->align_log2 < 8 ? (size_t)1 << shape->align_log2 : 0;
+    size_t offset =
+        (size_t)1 << (shape->align_log2 < ALIGN_LOG2_MAX ? shape->align_log2 : ALIGN_LOG2_MAX);
     /* Below the element size the recorder did not know; C does not allow less. */
     return offset && offset < shape->element_bytes ? shape->element_bytes : offset;
 }

@@ -8,7 +8,6 @@
 #include "replayer/verify.h"
 
 static const uint64_t memory_when_unknown_bytes = 1u << 30;
-enum { VECTOR_ALIGN_LOG2 = 4 };
 
 uint64_t plan_memory_budget(uint64_t max_bytes)
 {
@@ -84,27 +83,11 @@ static void judge(struct plan_item *item, const struct plan_options *options)
              (double)item->case_bytes / 1048576, (double)options->max_bytes / 1048576);
 }
 
-static struct tilewise_signature work_of(const struct tilewise_signature *s)
-{
-    struct tilewise_signature work = *s;
-    uint8_t *const align[] = { &work.align_a, &work.align_b, &work.align_c, &work.align_d };
-    for (size_t i = 0; i < sizeof align / sizeof *align; i++)
-        if (*align[i] > VECTOR_ALIGN_LOG2)
-            *align[i] = VECTOR_ALIGN_LOG2;
-    return work;
-}
-
-bool plan_same_work(const struct tilewise_signature *a, const struct tilewise_signature *b)
-{
-    struct tilewise_signature one = work_of(a), other = work_of(b);
-    return signature_equal(&one, &other);
-}
-
 static size_t find_twin(const struct plan *plan, size_t index)
 {
     const struct tilewise_signature *s = &plan->items[index].signature;
     for (size_t i = 0; i < index; i++)
-        if (plan->items[i].fate == PLAN_MEASURE && plan_same_work(&plan->items[i].signature, s))
+        if (plan->items[i].fate == PLAN_MEASURE && signature_equal(&plan->items[i].signature, s))
             return i;
     return index;
 }

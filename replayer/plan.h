@@ -24,7 +24,7 @@ struct plan_item {
     uint64_t calls, time_ns;
     double time_share; /* of all recorded time */
     size_t case_bytes; /* memory that verifying one candidate takes */
-    size_t twin; /* earlier planned item that is the same work (plan_same_work); else own index */
+    size_t twin; /* earlier planned item that differs in nothing but the entry; else own index */
     double work_share; /* time_share of this item and of the later ones whose twin it is */
     enum plan_fate fate;
     char reason[160]; /* why not measured; a remark for a measured one */
@@ -48,11 +48,6 @@ struct plan_options {
 enum status plan_build(struct plan **out, const struct summary *summary,
                        const struct plan_options *options, struct fault *fault);
 void plan_free(struct plan *plan); /* accepts NULL */
-
-/* Do two signatures (entry 0) differ in nothing that the time could depend on? Operands aligned to
- * a vector of 16 bytes are as good as better aligned ones: allocators hand out either at random,
- * and neither libraries nor kernels choose by it. */
-bool plan_same_work(const struct tilewise_signature *a, const struct tilewise_signature *b);
 
 /* Default memory budget: 80 % of what the system says is available, at most `max_bytes` unless
  * that is 0. */

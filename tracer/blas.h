@@ -100,11 +100,6 @@ static inline uint8_t blas_uplo_letter(const char *letter)
     }
 }
 
-static inline uint8_t blas_align(const void *address)
-{
-    return (uint8_t)__builtin_ctzll((uintptr_t)address | 256);
-}
-
 static inline bool blas_swapped(uint8_t trans)
 {
     return trans == TILEWISE_T || trans == TILEWISE_C;
@@ -138,10 +133,10 @@ static inline void blas_fill(struct tilewise_signature *key, const struct blas_c
         .scale = c->element.compute,
         .alpha = c->alpha,
         .beta = c->beta,
-        .align_a = blas_align(c->a),
-        .align_b = blas_align(c->b),
-        .align_c = blas_align(c->c),
-        .align_d = blas_align(c->c),
+        .align_a = signature_align(c->a),
+        .align_b = signature_align(c->b),
+        .align_c = signature_align(c->c),
+        .align_d = signature_align(c->c),
         .uplo = c->uplo,
         .m = c->m,
         .n = c->n,

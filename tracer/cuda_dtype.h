@@ -48,10 +48,4 @@ static inline uint8_t cuda_scale(int type, uint8_t out)
     return scale;
 }
 
-/* log2 of an address's alignment, at most 8, as in a signature. */
-static inline uint8_t cuda_align(const void *address)
-{
-    return (uint8_t)__builtin_ctzll((uintptr_t)address | 256);
-}
-
 #endif

@@ -13,6 +13,7 @@
 #include "tracer/cupti_abi.h"
 #include "tracer/cupti_find.h"
 #include "tracer/duty.h"
+#include "tracer/flush.h"
 #include "tracer/kernels.h"
 #include "tracer/tap.h"
 
@@ -51,7 +52,7 @@ static uint64_t begin_ns, end_ns, drain_end_ns, begin_handling_ns, own_ns;
 static struct gpu_window row[ROWS];
 static unsigned rows;
 static struct gpu_totals totals;
-static bool totals_changed;
+static _Atomic bool totals_changed;
 
 static bool take(bool wait)
 {
@@ -323,8 +324,10 @@ static uint64_t turn_windows(uint64_t now_ns)
     } else if (mode == DRAINING) {
         drain_window(now_ns);
     }
-    uint64_t wait_ns = duty_wait_ns(&duty, now_ns);
-    return mode != RESTING && wait_ns > POLL_MS * MS ? POLL_MS * MS : wait_ns;
+    uint64_t wait_ns = duty_wait_ns(&duty, now_ns), poll_ns = POLL_MS * MS;
+    if (mode == DRAINING)
+        return poll_ns;
+    return mode == OPEN && wait_ns > poll_ns ? poll_ns : wait_ns;
 }
 
 static uint64_t turn_full(uint64_t now_ns)
@@ -337,8 +340,10 @@ static uint64_t turn_full(uint64_t now_ns)
 
 uint64_t cupti_turn(uint64_t now_ns)
 {
-    if (atomic_load(&mode) == OFF || !take(false))
+    if (atomic_load(&mode) == OFF)
         return NEVER_MS * MS;
+    if (!take(false))
+        return POLL_MS * MS;
     uint64_t wait_ns = NEVER_MS * MS;
     if (mode != OFF)
         wait_ns = config.gpu_time == CONFIG_GPU_FULL ? turn_full(now_ns) : turn_windows(now_ns);
@@ -441,6 +446,7 @@ void cupti_start(void)
     if (config.gpu_time == CONFIG_GPU_FULL)
         open_window(now_ns);
     give();
+    flush_kick();
     /* Before the handlers of CUDA, which came earlier. */
     if (!has_exit_handler)
         has_exit_handler = atexit(cupti_finish) == 0;

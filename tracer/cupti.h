@@ -31,12 +31,13 @@ void cupti_allow(void);
 /* Another user of CUPTI comes: unsubscribe, record nothing from now on. Any host thread. */
 void cupti_yield(const char *why);
 
-/* The writer thread: open and close windows. Returns how long it may sleep. */
+/* The keeper: open and close windows. It is to be a thread with the host's own descriptors, which
+ * the driver works on. Returns how long it may sleep. */
 uint64_t cupti_turn(uint64_t now_ns);
 /* What was measured since the last time: rows of the next frame. */
 void cupti_write(struct drain *d);
 bool cupti_is_dirty(void);
-/* The process ends: what is still in CUPTI's buffers. Any thread. */
+/* The process ends: what is still in CUPTI's buffers. A host thread. */
 void cupti_finish(void);
 
 /* Why there is no GPU time, "" while there may be; the recorder's fact. */

@@ -61,6 +61,27 @@ struct trace_counters drain_counters(const struct drain *d)
     return c;
 }
 
+static uint64_t count_seen(void)
+{
+    uint64_t seen = 0;
+    for (int i = 0; i < LOSS_MAX; i++)
+        seen += tap_dropped(i);
+    for (uint32_t i = 0, n = thread_count(); i < n; i++)
+        if (thread_at(i))
+            seen += atomic_load_explicit(&thread_at(i)->seen, memory_order_acquire);
+    return seen;
+}
+
+struct trace_counters drain_last_counters(const struct drain *d)
+{
+    struct trace_counters c = drain_counters(d);
+    uint64_t seen = count_seen();
+    if (seen > c.seen)
+        c.dropped[LOSS_SHUTDOWN] += seen - c.seen;
+    c.seen = seen;
+    return c;
+}
+
 /* The pending rows did not reach the file. */
 static void undo(struct drain *d, enum loss_cause cause)
 {

@@ -34,8 +34,14 @@ uint64_t drain_events(struct drain *d);
 /* Take the counts of calls without events, and write one frame. */
 void drain_frame(struct drain *d);
 
-/* The counters as the next frame would state them; seen = recorded + dropped. */
+/* The counters as the next frame would state them. What still waits in the rings is not among them,
+ * so `seen` is what they add up to: recorded + dropped. */
 struct trace_counters drain_counters(const struct drain *d);
+
+/* The same once everything is drained. `seen` is what the threads counted themselves, so that a
+ * call lost on the way to the file would show; what came after the last drain is dropped as
+ * `shutdown`. */
+struct trace_counters drain_last_counters(const struct drain *d);
 
 /* The file's id of signature `entry` of a thread's table; UINT32_MAX: the file takes no more. */
 uint32_t drain_signature(struct drain *d, struct thread *t, uint32_t entry);

@@ -12,6 +12,7 @@
 #include "tracer/cupti.h"
 #include "tracer/elf.h"
 #include "tracer/graph.h"
+#include "tracer/host.h"
 #include "tracer/slot.h"
 #include "traces/signature.h"
 
@@ -154,9 +155,28 @@ static bool add_library(const struct elf_object *object, void *context)
     return false;
 }
 
+/* The cards that the process sees. The driver is asked outside of any walk over the objects: it has
+ * locks of its own, and never leaves. */
+static void add_cards(struct writer *w)
+{
+    const struct elf_object *self = &host_get()->self;
+    int (*count)(int *) = elf_next(self, false, "cuDeviceGetCount");
+    int (*name)(char *, int, int) = elf_next(self, false, "cuDeviceGetName");
+    char text[256];
+    int cards = 0;
+    if (!count || !name || count(&cards) != 0 || cards < 1)
+        return; /* not initialised either */
+    text[0] = '\0';
+    if (name(text, sizeof text - 1, 0) == 0)
+        add_line(w, "gpu", text);
+    snprintf(text, sizeof text, "%d", cards);
+    add_line(w, "gpus", text);
+}
+
 void facts_libraries(struct writer *w)
 {
     elf_each(add_library, w);
+    add_cards(w);
 }
 
 static void add_bypass(const char *library, void *w)

@@ -18,7 +18,7 @@ void facts_shard(struct shard_id *shard);
 /* Facts that do not change: once, behind writer_open. */
 void facts_process(struct writer *w, bool with_cmdline);
 
-/* Facts about the libraries met so far: again whenever one was added. */
+/* Facts about the libraries met so far and the cards behind them: again whenever one was added. */
 void facts_libraries(struct writer *w);
 
 /* What is known to be missing from the trace: now and then, and before the last frame. */

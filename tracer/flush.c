@@ -46,7 +46,7 @@ struct flush {
     uint64_t frame_ns, frame_every_ns, look_ns, nap_ns;
 };
 
-static _Atomic uint32_t phase;
+static _Atomic uint32_t phase, kicks;
 static struct flush flush;
 
 static void nap(uint32_t expected, uint64_t ns)
@@ -55,10 +55,22 @@ static void nap(uint32_t expected, uint64_t ns)
     syscall(SYS_futex, &phase, FUTEX_WAIT_PRIVATE, expected, &t, NULL, 0);
 }
 
+static void wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void flush_kick(void)
+{
+    atomic_fetch_add(&kicks, 1);
+    wake(&kicks);
+}
+
 static void set_phase(enum phase to)
 {
     atomic_store(&phase, to);
-    syscall(SYS_futex, &phase, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    wake(&phase);
+    flush_kick();
 }
 
 static bool open_trace(struct flush *f)
@@ -133,7 +145,6 @@ static void turn(struct flush *f)
 {
     uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
     uint64_t events = drain_events(&f->drain);
-    uint64_t gpu_ns = cupti_turn(begin_ns);
     if (begin_ns >= f->frame_ns && drain_is_dirty(&f->drain)) {
         drain_frame(&f->drain);
         f->frame_ns = begin_ns + f->frame_every_ns;
@@ -148,18 +159,16 @@ static void turn(struct flush *f)
     uint64_t work_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
     uint64_t idle_ns = f->nap_ns * 2 < IDLE_NAP_MS * MS ? f->nap_ns * 2 : IDLE_NAP_MS * MS;
     f->nap_ns = events ? BUSY_NAP_MS * MS : idle_ns;
-    f->nap_ns = gpu_ns < f->nap_ns ? gpu_ns : f->nap_ns;
     if (f->nap_ns < work_ns * NAP_PER_WORK)
         f->nap_ns = work_ns * NAP_PER_WORK;
 }
 
 static void end(struct flush *f)
 {
-    cupti_finish();
     drain_events(&f->drain);
     facts_notes(f->w, true);
     drain_frame(&f->drain);
-    struct trace_counters c = drain_counters(&f->drain);
+    struct trace_counters c = drain_last_counters(&f->drain);
     writer_close(f->w, &c, clock_since_start_ns(clock_ticks()));
     output_remove_status(&f->output);
 }
@@ -209,15 +218,29 @@ static bool create_writer(const struct host *host, pthread_t *thread)
     return host->pthread_create(thread, NULL, writer_main, NULL) == 0;
 }
 
+/* The windows of GPU time. The keeper and not the writer: CUPTI and the driver work on descriptors
+ * of the host. */
+static void keep_windows(void)
+{
+    uint32_t seen = atomic_load(&kicks);
+    while (atomic_load(&phase) != FINISHED) {
+        uint64_t ns = cupti_turn(clock_ns(CLOCK_MONOTONIC));
+        struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+        syscall(SYS_futex, &kicks, FUTEX_WAIT_PRIVATE, seen, &t, NULL, 0);
+        seen = atomic_load(&kicks);
+    }
+}
+
 static void *keeper_main(void *unused)
 {
     (void)unused;
     pthread_t writer;
     const struct host *host = host_get();
     prctl(PR_SET_NAME, "tilewise");
-    if (create_writer(host, &writer))
+    if (create_writer(host, &writer)) {
+        keep_windows();
         host->pthread_join(writer, NULL);
-    else
+    } else
         tap_give_up();
     return NULL;
 }

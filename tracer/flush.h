@@ -7,8 +7,9 @@
  *
  * A process whose main thread left by pthread_exit ends when its last thread ends, and that thread
  * runs the exit handlers, with the host's descriptors. So a second thread of ours, the keeper, does
- * nothing but wait for the writer: when the writer finds that only we are left, it finishes the
- * file and ends, and then the keeper is that last thread.
+ * little but wait for the writer (it opens and closes the windows of GPU time meanwhile): when the
+ * writer finds that only we are left, it finishes the file and ends, and then the keeper is that
+ * last thread.
  */
 #ifndef TILEWISE_TRACER_FLUSH_H
 #define TILEWISE_TRACER_FLUSH_H
@@ -17,6 +18,9 @@
 
 /* Create the threads. False when that fails. Any host thread, once per process. */
 bool flush_start(void);
+
+/* Have the keeper look again at what it is to do for GPU time (cupti_turn). Any thread. */
+void flush_kick(void);
 
 /* Have everything written and the file closed; returns when that is done, at the latest after
  * 500 ms. */

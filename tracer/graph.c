@@ -23,6 +23,7 @@ struct record {
     uint8_t kind;
     bool into_existing;
     struct bag bag;
+    uint64_t calls;    /* of one launch */
     uint64_t launches; /* not yet turned into counts */
 };
 
@@ -256,6 +257,7 @@ static void replace(uint64_t name, enum kind kind, const void *graph)
     settle(to);
     bag_empty(&to->bag);
     add_bag(to, name_of(graph), GRAPH);
+    to->calls = bag_calls(&to->bag);
 }
 
 void graph_clone(const void *clone, const void *graph)
@@ -304,10 +306,12 @@ void graph_launch(const void *exec)
 {
     lock();
     struct record *r = find(name_of(exec), EXEC);
-    if (r && tap_self.thread)
+    if (r && !tap_self.thread)
+        tap_drop_many(tap_self.loss, r->calls);
+    else if (r && r->calls && counts) {
+        add_to(&counts->seen, r->calls);
         r->launches++;
-    else if (r)
-        tap_drop_many(tap_self.loss, bag_calls(&r->bag));
+    }
     unlock();
     if (r)
         atomic_store_explicit(&dirty, true, memory_order_relaxed);

@@ -22,14 +22,15 @@
         return bound_##symbol(CALLER, slot_states[SLOT_##symbol].bound[number], arguments);        \
     }
 
-/* run_SYMBOL is inlined into the linked
- * hook and stands once out of line for the bound ones. */
-#define HOOK_DEFINE(result, symbol, parameters, arguments)                                         \
-    result symbol(parameters)                                                                      \
+/* The linked hook, of any name; the bound ones; both. run_SYMBOL is inlined into the linked hook
+ * and stands once out of line for the bound ones. */
+#define HOOK_LINKED(name, result, symbol, parameters, arguments)                                   \
+    result name(parameters)                                                                        \
     {                                                                                              \
         const void *caller = CALLER;                                                               \
         return run_##symbol(caller, slot_real(SLOT_##symbol, caller), arguments);                  \
-    }                                                                                              \
+    }
+#define HOOK_BOUNDS(result, symbol, parameters, arguments)                                         \
     static __attribute__((noinline))                                                               \
     result bound_##symbol(const void *caller, __typeof__(&symbol) real, parameters)                \
     {                                                                                              \
@@ -38,6 +39,9 @@
     HOOK_BOUND(0, result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))                     \
     HOOK_BOUND(1, result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))                     \
     HOOK_BOUND(2, result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))
+#define HOOK_DEFINE(result, symbol, parameters, arguments)                                         \
+    HOOK_LINKED(symbol, result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))               \
+    HOOK_BOUNDS(result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))
 #define HOOK_LIST(...) __VA_ARGS__
 
 /* The wrap file's slot_hooks: HOOK_TABLE(name), a HOOK_ROW for each of its rows, HOOK_TABLE_END. A
@@ -48,12 +52,13 @@
     void *name(enum slot_id slot, unsigned which)                                                  \
     {                                                                                              \
         switch ((int)slot) {
-#define HOOK_ROW(symbol, missing)                                                                  \
+#define HOOK_ROW(symbol, linked, missing)                                                          \
     case SLOT_##symbol:                                                                            \
-        return which == 0   ? (void *)bound0_##symbol                                              \
-               : which == 1 ? (void *)bound1_##symbol                                              \
-               : which == 2 ? (void *)bound2_##symbol                                              \
-                            : (void *)missing;
+        return which == 0             ? (void *)bound0_##symbol                                    \
+               : which == 1           ? (void *)bound1_##symbol                                    \
+               : which == 2           ? (void *)bound2_##symbol                                    \
+               : which == SLOT_LINKED ? (void *)linked                                             \
+                                      : (void *)missing;
 #define HOOK_TABLE_END                                                                             \
     }                                                                                              \
     return NULL;                                                                                   \

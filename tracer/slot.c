@@ -14,6 +14,7 @@ struct slot_state slot_states[SLOT_COUNT];
 
 /* Libraries that real functions were found in. Append only: `high` is stored last. */
 struct library {
+    bool is_blas; /* it exports names that only a BLAS has */
     uintptr_t low;
     _Atomic uintptr_t high;
 };
@@ -21,25 +22,27 @@ struct library {
 static struct library library[LIBRARIES];
 static _Atomic bool busy; /* somebody appends to `library` or to a slot */
 
-#define ROW(family, symbol, ...) { #symbol },
+#define ROW(family, symbol, ...)  { #symbol, false },
+#define BARE(family, symbol, ...) { #symbol, true },
 const struct slot slot_table[SLOT_COUNT] = {
 #include "tracer/slots.def"
 };
 #undef ROW
+#undef BARE
 #define ROW(family, symbol, ...)                                                                   \
     _Static_assert(sizeof #symbol <= SLOT_NAME_BYTES, "the name and its end fit");
 #include "tracer/slots.def"
 #undef ROW
 
 /* One for each wrap file. */
-slot_hooks wrap_blas_hook, wrap_cublas_hook, wrap_cublaslt_hook, wrap_driver_hook, wrap_graph_hook,
-    wrap_nccl_hook, wrap_cupti_hook;
+slot_hooks wrap_blas_hook, wrap_cublas_hook, wrap_cublaslt_hook, wrap_cudnn_hook, wrap_driver_hook,
+    wrap_graph_hook, wrap_nccl_hook, wrap_cupti_hook;
 
 static void *hook_of(enum slot_id slot, unsigned which)
 {
-    slot_hooks *const of[] = { wrap_blas_hook,   wrap_cublas_hook, wrap_cublaslt_hook,
-                               wrap_driver_hook, wrap_graph_hook,  wrap_nccl_hook,
-                               wrap_cupti_hook };
+    slot_hooks *const of[] = { wrap_blas_hook,  wrap_cublas_hook, wrap_cublaslt_hook,
+                               wrap_cudnn_hook, wrap_driver_hook, wrap_graph_hook,
+                               wrap_nccl_hook,  wrap_cupti_hook };
     void *hook = NULL;
     for (size_t i = 0; i < sizeof of / sizeof *of && !hook; i++)
         hook = of[i](slot, which);
@@ -86,16 +89,21 @@ enum slot_id slot_find(const char *name)
     }
 }
 
-bool slot_is_library(const void *address)
+static const struct library *library_of(const void *address)
 {
     for (struct library *l = library; l < library + LIBRARIES; l++) {
         uintptr_t high = atomic_load_explicit(&l->high, memory_order_acquire);
         if (high == 0)
-            return false;
+            return NULL;
         if ((uintptr_t)address >= l->low && (uintptr_t)address < high)
-            return true;
+            return l;
     }
-    return false;
+    return NULL;
+}
+
+bool slot_is_library(const void *address)
+{
+    return library_of(address) != NULL;
 }
 
 void slot_after_fork(void)
@@ -119,6 +127,7 @@ static void remember_library(const void *real)
     for (struct library *l = library; l < library + LIBRARIES; l++)
         if (l->high == 0) {
             l->low = object.low;
+            l->is_blas = elf_symbol(&object, "sgemm_") || elf_symbol(&object, "cblas_sgemm");
             atomic_store_explicit(&l->high, object.high, memory_order_release);
             return;
         }
@@ -203,6 +212,13 @@ void *slot_resolve(enum slot_id slot, const void *caller)
     return real;
 }
 
+const void *slot_bare(enum slot_id slot, const void *caller)
+{
+    const void *real = slot_real(slot, caller);
+    const struct library *l = library_of(real);
+    return l && l->is_blas ? hook_of(slot, SLOT_LINKED) : real;
+}
+
 bool slot_exists(enum slot_id slot, const void *caller)
 {
     const struct host *host = host_get();
@@ -211,18 +227,26 @@ bool slot_exists(enum slot_id slot, const void *caller)
            (caller && elf_at(caller, &object) && local_scope(host, slot_table[slot].name, &object));
 }
 
+/* Remember the library, unless somebody else is at it. */
+static void learn(const void *real)
+{
+    if (atomic_exchange_explicit(&busy, true, memory_order_acquire))
+        return;
+    remember_library(real);
+    atomic_store_explicit(&busy, false, memory_order_release);
+}
+
 void *slot_bind(enum slot_id slot, void *real)
 {
+    learn(real);
+    const struct library *l = library_of(real);
+    if (slot_table[slot].is_bare && !(l && l->is_blas))
+        return real;
     for (int i = 0; i < SLOT_BOUND; i++) {
         void *bound = NULL;
-        if (!atomic_compare_exchange_strong(&slot_states[slot].bound[i], &bound, real) &&
-            bound != real)
-            continue;
-        if (!atomic_exchange_explicit(&busy, true, memory_order_acquire)) {
-            remember_library(real);
-            atomic_store_explicit(&busy, false, memory_order_release);
-        }
-        return hook_of(slot, (unsigned)i);
+        if (atomic_compare_exchange_strong(&slot_states[slot].bound[i], &bound, real) ||
+            bound == real)
+            return hook_of(slot, (unsigned)i);
     }
     return real;
 }

@@ -13,6 +13,7 @@
 #define TILEWISE_TRACER_SLOT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum slot_id {
@@ -32,6 +33,7 @@ struct slot_caller {
 /* What is fixed, apart from what is learnt: the latter costs a process nothing until it calls. */
 struct slot {
     char name[SLOT_NAME_BYTES]; /* in place: no relocation */
+    bool is_bare;               /* a name that others use too: only a BLAS is recorded */
 };
 
 struct slot_state {
@@ -42,7 +44,7 @@ struct slot_state {
 /* What a wrap file makes of its rows (tracer/hook.h): of slot `slot` the bound hook number `which`,
  * or, for SLOT_MISSING, what is called where no library has the function: it answers as one that
  * fails. NULL for a slot that is not its own. */
-enum { SLOT_MISSING = SLOT_BOUND };
+enum { SLOT_LINKED = SLOT_BOUND, SLOT_MISSING };
 typedef void *slot_hooks(enum slot_id slot, unsigned which);
 
 extern const struct slot slot_table[SLOT_COUNT];
@@ -64,15 +66,19 @@ static inline void *slot_real(enum slot_id slot, const void *caller)
     return slot_resolve(slot, caller);
 }
 
+/* Where a call of a bare name goes: to its hook if the real function is a BLAS's, else straight to
+ * the real function. Called by bare_entry.S. */
+const void *slot_bare(enum slot_id slot, const void *caller);
+
 /* Would `caller` find the slot's name without us, in the global scope or (caller not NULL) its own?
  * Keeps neither errno nor dlerror. */
-_Bool slot_exists(enum slot_id slot, const void *caller);
+bool slot_exists(enum slot_id slot, const void *caller);
 
 /* A hook that calls `real`; `real` itself when all hooks of the slot are taken by others. */
 void *slot_bind(enum slot_id slot, void *real);
 
 /* Does the address lie in a library that one of the real functions lives in? Async-signal-safe. */
-_Bool slot_is_library(const void *address);
+bool slot_is_library(const void *address);
 
 /* In a fork child: whoever was appending is not here any more. */
 void slot_after_fork(void);

@@ -90,6 +90,7 @@ static void finish(void)
     if ((now != RECORDING && now != PAUSED) || getpid() != owner || !change(now, ENDING))
         return;
     atomic_store(&tap_epoch, TAP_OFF);
+    cupti_finish();
     flush_finish();
     change(ENDING, ENDED);
 }

@@ -67,6 +67,7 @@ static inline bool tap_enter(const void *caller)
 static inline void tap_record(struct thread *t, const struct tilewise_signature *key,
                               uint64_t start_ticks, uint64_t duration_ticks, uint32_t stream)
 {
+    thread_add(&t->seen); /* first: the writer may already count what follows */
     int32_t entry = table_find(&t->table, key);
     if (__builtin_expect(entry < 0, 0)) {
         thread_add(&t->dropped[entry == TABLE_FULL ? LOSS_SIGNATURE_CAP : LOSS_NO_MEMORY]);

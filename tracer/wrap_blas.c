@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The hooks: every row of cblas.def and fblas.def becomes an exported function, hooks for dlsym's
- * results, and a slot. The arguments go on unchanged; nothing is validated for the host.
+ * results, and a slot. The arguments go on unchanged; nothing is validated for the host. What a
+ * BARE row exports is in bare_entry.S, and comes here once it is known to be a BLAS.
  */
 #include "tracer/blas.h"
 #include "tracer/hook.h"
@@ -32,17 +33,25 @@ static void missing(void)
 #include "tracer/fblas.def"
 #undef ROW
 
-/* Pass 2: the hooks themselves. */
+/* Pass 2: the hooks themselves; a bare one is called linked_<name> here. */
 #define ROW(family, symbol, integer, element)                                                      \
     HOOK_DEFINE(void, symbol, HOOK_LIST(family##_PARAMS(integer, element)),                        \
                 HOOK_LIST(family##_ARGS))
+#define BARE(family, symbol, integer, element)                                                     \
+    static HOOK_LINKED(linked_##symbol, void, symbol,                                              \
+                       HOOK_LIST(family##_PARAMS(integer, element)), HOOK_LIST(family##_ARGS))     \
+        HOOK_BOUNDS(void, symbol, HOOK_LIST(family##_PARAMS(integer, element)),                    \
+                    HOOK_LIST(family##_ARGS))
 #include "tracer/cblas.def"
 #include "tracer/fblas.def"
 #undef ROW
+#undef BARE
 
 HOOK_TABLE(wrap_blas_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#define ROW(family, symbol, ...)  HOOK_ROW(symbol, symbol, missing)
+#define BARE(family, symbol, ...) HOOK_ROW(symbol, linked_##symbol, missing)
 #include "tracer/cblas.def"
 #include "tracer/fblas.def"
 #undef ROW
+#undef BARE
 HOOK_TABLE_END

@@ -103,10 +103,10 @@ static void make_key(struct tilewise_signature *key, const struct cublas_call *c
         .trans_b = c->trans_b & 3,
         .alpha = scalar,
         .beta = scalar,
-        .align_a = c->a ? cuda_align(c->a) : 0,
-        .align_b = c->b ? cuda_align(c->b) : 0,
-        .align_c = c->c ? cuda_align(c->c) : 0,
-        .align_d = c->c ? cuda_align(c->c) : 0,
+        .align_a = c->a ? signature_align(c->a) : 0,
+        .align_b = c->b ? signature_align(c->b) : 0,
+        .align_c = c->c ? signature_align(c->c) : 0,
+        .align_d = c->c ? signature_align(c->c) : 0,
         .batch_kind = c->batch_kind,
         .entry = c->entry,
         .m = c->m,
@@ -269,7 +269,7 @@ static void set_mode(const void *handle, int pointer_mode, int math_mode)
 #undef ROW
 
 HOOK_TABLE(wrap_cublas_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
 #include "tracer/cublas.def"
 #include "tracer/cublas_state.def"
 #undef ROW

@@ -229,10 +229,10 @@ static void make_key(struct tilewise_signature *key, const struct ltattr_library
     read_all(&r, library, call);
     *key = (struct tilewise_signature){
         .op = TILEWISE_OP_GEMM,
-        .align_a = cuda_align(call->a),
-        .align_b = cuda_align(call->b),
-        .align_c = call->c ? cuda_align(call->c) : 0,
-        .align_d = cuda_align(call->d),
+        .align_a = signature_align(call->a),
+        .align_b = signature_align(call->b),
+        .align_c = call->c ? signature_align(call->c) : 0,
+        .align_d = signature_align(call->d),
         .entry = SLOT_cublasLtMatmul,
     };
     set_scalars(key, &r);
@@ -287,7 +287,7 @@ static __attribute__((noinline)) void leave(const struct gpu_call *call,
 #undef ROW
 
 HOOK_TABLE(wrap_cublaslt_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
 #include "tracer/cublaslt.def"
 #undef ROW
 HOOK_TABLE_END

@@ -123,7 +123,7 @@ static void launched(const struct graph_call *g, const void *exec, bool good)
 #undef ROW
 
 HOOK_TABLE(wrap_graph_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
 #include "tracer/graph.def"
 #undef ROW
 HOOK_TABLE_END

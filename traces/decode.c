@@ -15,10 +15,12 @@ enum { WINDOW_MAX = 1 << 20, WHAT_BYTES = 64 };
 struct decode {
     ZSTD_DCtx *dctx;
     uint8_t *raw;
+    size_t raw_capacity;
     /* Columns of all events of the frame, one run after the other. */
     uint32_t *signatures, *durations;
     uint64_t *starts;
-    size_t nevents;
+    size_t columns_capacity, nevents;
+    size_t nsections, nrows;  /* EVENTS sections and their rows, unresolved ones included */
     struct buffer last;       /* uint32_t per id in the shard: zeros between runs */
     struct buffer runs;       /* struct reader_events */
     struct buffer counts;     /* struct reader_count */
@@ -40,13 +42,8 @@ enum status decode_open(struct decode **out)
     struct decode *d = *out = calloc(1, sizeof *d);
     if (!d)
         return ST_NOMEM;
-    size_t events = TRACE_FRAME_EVENTS_MAX;
     d->dctx = ZSTD_createDCtx();
-    d->raw = malloc(TRACE_FRAME_RAW_MAX);
-    d->signatures = malloc(events * sizeof *d->signatures);
-    d->durations = malloc(events * sizeof *d->durations);
-    d->starts = malloc(events * sizeof *d->starts);
-    if (d->dctx && d->raw && d->signatures && d->durations && d->starts) {
+    if (d->dctx) {
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
         ZSTD_DCtx_setParameter(d->dctx, ZSTD_d_forceIgnoreChecksum, ZSTD_d_ignoreChecksum);
 #endif
@@ -78,6 +75,34 @@ void decode_close(struct decode *d)
     free(d);
 }
 
+/* Arrays grow with the frames, up to the limits of one. */
+static bool reserve_raw(struct decode *d, size_t bytes)
+{
+    if (bytes <= d->raw_capacity)
+        return true;
+    free(d->raw);
+    d->raw = malloc(bytes);
+    d->raw_capacity = d->raw ? bytes : 0;
+    return d->raw != NULL;
+}
+
+static bool reserve_columns(struct decode *d, size_t need)
+{
+    if (need <= d->columns_capacity)
+        return true;
+    size_t capacity = need > 2 * d->columns_capacity ? need : 2 * d->columns_capacity;
+    uint32_t *signatures = realloc(d->signatures, capacity * sizeof *signatures);
+    d->signatures = signatures ? signatures : d->signatures;
+    uint32_t *durations = realloc(d->durations, capacity * sizeof *durations);
+    d->durations = durations ? durations : d->durations;
+    uint64_t *starts = realloc(d->starts, capacity * sizeof *starts);
+    d->starts = starts ? starts : d->starts;
+    if (!signatures || !durations || !starts)
+        return false;
+    d->columns_capacity = capacity;
+    return true;
+}
+
 /* Exactly one zstd frame of the stated size within our limits, or nothing is decoded. */
 static bool decompress(struct decode *d, const struct frame_header *h, const uint8_t *payload)
 {
@@ -98,8 +123,7 @@ static size_t resolve(struct decode *d, const struct dictionary *names, size_t c
 {
     uint32_t *ids = d->signatures + d->nevents, *durations = d->durations + d->nevents;
     uint64_t *starts = d->starts + d->nevents;
-    size_t known = names->signature_ids.size / sizeof(uint32_t);
-    if (names->signature_ids_equal && max_id < known)
+    if (max_id < names->signature_ids_equal)
         return count;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -128,7 +152,7 @@ static enum status read_events(struct decode *d, const struct dictionary *names,
     struct reader_events run = { 0 };
     run.thread = (uint32_t)cursor_varint_max(in, TRACE_THREADS_MAX - 1);
     run.stream = (uint32_t)cursor_varint_max(in, UINT32_MAX);
-    size_t count = cursor_varint_max(in, TRACE_FRAME_EVENTS_MAX - d->nevents);
+    size_t count = cursor_varint_max(in, TRACE_FRAME_EVENTS_MAX - d->nrows);
     const uint8_t *head = cursor_bytes(in, 4);
     uint64_t base_tick = cursor_varint(in);
     if (!head || in->bad || head[0] & ~(EVENTS_ZIGZAG | EVENTS_UNTIMED) || head[1] > 4 ||
@@ -136,8 +160,11 @@ static enum status read_events(struct decode *d, const struct dictionary *names,
         return ST_FORMAT;
     if ((uint64_t)(in->end - in->at) != (uint64_t)count * (head[1] + head[2] + head[3]))
         return ST_FORMAT;
-    if (frame->nevents >= TRACE_FRAME_RUNS_MAX)
+    if (++d->nsections > TRACE_FRAME_RUNS_MAX)
         return ST_FORMAT;
+    d->nrows += count;
+    if (!reserve_columns(d, d->nevents + count))
+        return ST_NOMEM;
     uint32_t *ids = d->signatures + d->nevents, *durations = d->durations + d->nevents;
     columns_u32(ids, in->at, count, head[1]);
     columns_u64(d->starts + d->nevents, in->at + count * head[1], count, head[2]);
@@ -152,9 +179,6 @@ static enum status read_events(struct decode *d, const struct dictionary *names,
     if (!columns_times(d->starts + d->nevents, d->durations + d->nevents, count, base_tick,
                        h->tick_ns, head[0] & EVENTS_ZIGZAG))
         return ST_FORMAT;
-    run.signature = d->signatures + d->nevents;
-    run.start_ns = d->starts + d->nevents;
-    run.duration_ns = d->durations + d->nevents;
     run.count = resolve(d, names, count, max_id);
     frame->unresolved += count - run.count;
     d->nevents += run.count;
@@ -313,6 +337,12 @@ static enum status read_section(struct decode *d, struct dictionary *names,
 static enum status bind_rows(struct decode *d, const struct dictionary *names,
                              struct reader_frame *frame)
 {
+    struct reader_events *runs = (struct reader_events *)d->runs.bytes;
+    for (size_t i = 0, first = 0; i < frame->nevents; first += runs[i++].count) {
+        runs[i].signature = d->signatures + first;
+        runs[i].start_ns = d->starts + first;
+        runs[i].duration_ns = d->durations + first;
+    }
     struct reader_count *counts = (struct reader_count *)d->counts.bytes;
     for (size_t i = 0; i < frame->ncounts; i++)
         counts[i].histogram = (const struct histogram *)d->histograms.bytes + i;
@@ -323,7 +353,7 @@ static enum status bind_rows(struct decode *d, const struct dictionary *names,
     for (size_t i = 0; i < frame->nfacts; i++)
         facts[i] = (struct reader_fact){ intern_get(&names->strings, ids[i].key, NULL),
                                          intern_get(&names->strings, ids[i].value, NULL) };
-    frame->events = (const struct reader_events *)d->runs.bytes;
+    frame->events = runs;
     frame->counts = counts;
     frame->facts = facts;
     frame->blobs = (const struct reader_blob *)d->blobs.bytes;
@@ -336,7 +366,7 @@ enum status decode_payload(struct decode *d, struct dictionary *names, const str
                            const uint8_t *payload, struct reader_frame *frame,
                            char what[WHAT_BYTES])
 {
-    d->nevents = 0;
+    d->nevents = d->nsections = d->nrows = 0;
     d->runs.size = d->counts.size = d->histograms.size = d->facts.size = d->blobs.size = 0;
     d->kernels.size = d->gpu_windows.size = 0;
     frame->nevents = frame->ncounts = frame->nfacts = frame->nblobs = 0;
@@ -344,6 +374,8 @@ enum status decode_payload(struct decode *d, struct dictionary *names, const str
     frame->gpu_totals = NULL;
     frame->unresolved = 0;
     snprintf(what, WHAT_BYTES, "payload is not one zstd frame of the stated size");
+    if (!reserve_raw(d, h->raw_bytes + 1))
+        return ST_NOMEM;
     if (h->raw_bytes && !decompress(d, h, payload))
         return ST_FORMAT;
     for (struct cursor in = { d->raw, d->raw + h->raw_bytes, false }; in.at < in.end;) {

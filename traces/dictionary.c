@@ -28,7 +28,7 @@ void dictionary_free(struct dictionary *d)
 void dictionary_begin_shard(struct dictionary *d)
 {
     d->string_ids.size = d->signature_ids.size = 0;
-    d->signature_ids_equal = true;
+    d->signature_ids_equal = 0;
 }
 
 static uint32_t mapped(const struct buffer *ids, uint64_t id)
@@ -103,9 +103,6 @@ enum status dictionary_read_signatures(struct dictionary *d, struct cursor *in)
     if (!read_range(in, TRACE_SIGNATURES_MAX, &first, &count) ||
         count > (uint64_t)(in->end - in->at))
         return ST_FORMAT;
-    uint64_t known = d->signature_ids.size / sizeof(uint32_t);
-    if (first > known)
-        d->signature_ids_equal = false;
     enum status st = extend(&d->signature_ids, first + count);
     struct tilewise_signature s = { 0 };
     for (uint64_t id = first; st == ST_OK && id < first + count; id++) {
@@ -114,15 +111,14 @@ enum status dictionary_read_signatures(struct dictionary *d, struct cursor *in)
             return ST_FORMAT;
         struct tilewise_signature here = s;
         here.entry = dictionary_string(d, s.entry);
-        if (here.entry == DICTIONARY_UNRESOLVED) {
-            d->signature_ids_equal = false;
+        if (here.entry == DICTIONARY_UNRESOLVED)
             continue;
-        }
         uint32_t mine;
         st = intern_add(&d->signatures, &here, sizeof here, &signature_limits, &mine);
         if (st == ST_OK)
             st = define(&d->signature_ids, id, mine);
-        d->signature_ids_equal &= mine == id;
+        if (st == ST_OK && id == d->signature_ids_equal && mine == id)
+            d->signature_ids_equal++;
     }
     return st;
 }

@@ -16,7 +16,7 @@
 struct dictionary {
     struct intern strings, signatures;
     struct buffer string_ids, signature_ids; /* uint32_t: id in the shard -> id here */
-    bool signature_ids_equal;                /* every id in the shard is the id here */
+    uint32_t signature_ids_equal;            /* up to here, every id in the shard is the id here */
 };
 
 enum status dictionary_init(struct dictionary *d);

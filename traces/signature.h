@@ -78,7 +78,7 @@ struct tilewise_signature {
     uint8_t dtype_c, dtype_d; /* C is read, D is written; for BLAS both are C's */
     uint8_t compute, scale;   /* enum tilewise_dtype: accumulate in, alpha/beta in */
     uint8_t alpha, beta;      /* enum tilewise_scalar */
-    uint8_t align_a, align_b, align_c, align_d; /* log2 of the address's alignment, at most 8 */
+    uint8_t align_a, align_b, align_c, align_d; /* signature_align() of the addresses */
     uint8_t batch_kind;                         /* enum tilewise_batch */
     uint8_t uplo;                               /* enum tilewise_uplo */
     uint8_t scale_a, scale_b, scale_c, scale_d; /* fp8/fp4 scale modes, 0 = none */
@@ -109,6 +109,14 @@ char tilewise_trans_letter(unsigned trans);
 double signature_flops(const struct tilewise_signature *s);
 /* Least bytes that one call must move: every operand once, C read only when beta is not zero. */
 double signature_bytes(const struct tilewise_signature *s);
+
+/* Alignment class of an operand: log2 of what its address is aligned to, at most 4. Vendors' own
+ * conditions end at 16 bytes; allocators hand out anything above at random, so telling 16 from 32
+ * would split one shape into many rows. */
+static inline uint8_t signature_align(const void *address)
+{
+    return (uint8_t)__builtin_ctzll((uintptr_t)address | 16);
+}
 
 /* 64-bit hash of all bytes; equality is memcmp of all bytes. */
 uint64_t signature_hash(const struct tilewise_signature *s);

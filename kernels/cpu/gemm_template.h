@@ -50,13 +50,11 @@ SIMD_INLINE void turn_load(vec x[VL], struct panel in, int64_t p, int64_t lane)
 {
     const real *from = in.from + lane * in.apart + p;
     if (in.lanes - lane >= VL && in.depth - p >= VL) {
-#pragma GCC unroll 16
-        for (int i = 0; i < VL; i++)
+        SIMD_FOR (i, VL)
             x[i] = vec_load(from + i * in.apart);
     } else {
         vec_mask mask = vec_first(in.depth - p);
-#pragma GCC unroll 16
-        for (int i = 0; i < VL; i++)
+        SIMD_FOR (i, VL)
             x[i] = lane + i < in.lanes ? vec_load_part(from + i * in.apart, mask) : vec_all(0);
     }
     vec_transpose(x);
@@ -68,15 +66,12 @@ SIMD_INLINE void turn_panel(real *to, int64_t width, const int vectors, struct p
 {
     for (int64_t p = 0; p < in.depth; p += VL) {
         vec x[2][VL];
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++)
+        SIMD_FOR (v, vectors)
             turn_load(x[v], in, p, v * VL);
         int64_t steps = smaller(in.depth - p, VL);
-#pragma GCC unroll 16
-        for (int s = 0; s < VL; s++)
+        SIMD_FOR (s, VL)
             if (s < steps)
-#pragma GCC unroll 2
-                for (int v = 0; v < vectors; v++)
+                SIMD_FOR (v, vectors)
                     vec_store(to + (p + s) * width + v * VL, x[v][s]);
     }
 }

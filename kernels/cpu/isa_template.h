@@ -19,8 +19,7 @@ static void add_run(int64_t count, double alpha, const void *x_any, void *y_any)
     vec scale = vec_all((real)alpha);
     int64_t i = 0;
     for (; i + 4 * VL <= count; i += 4 * VL)
-#pragma GCC unroll 4
-        for (int v = 0; v < 4; v++)
+        SIMD_FOR (v, 4)
             vec_store(y + i + v * VL,
                       vec_fma(scale, vec_load(x + i + v * VL), vec_load(y + i + v * VL)));
     for (; i + VL <= count; i += VL)

@@ -21,6 +21,20 @@ typedef double real;
 
 enum { VL = VECTOR_BYTES * 8 / REAL_BITS };
 
+/* Before a loop whose bounds are constants once the function is inlined: its arrays are meant to be
+ * registers, so it must be unrolled completely. */
+#ifdef __clang__
+#define SIMD_UNROLL      _Pragma("clang loop unroll(full)")
+#define SIMD_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
+#else
+#define SIMD_UNROLL      _Pragma("GCC unroll 16")
+#define SIMD_UNROLL_BY_4 _Pragma("GCC unroll 4")
+#endif
+
+#define SIMD_FOR(i, count)                                                                         \
+    SIMD_UNROLL                                                                                    \
+    for (int i = 0; i < (count); i++)
+
 #define SIMD_INLINE static inline __attribute__((always_inline, unused))
 
 #if VECTOR_BYTES == 64
@@ -156,16 +170,14 @@ SIMD_INLINE vec vec_fma(vec a, vec b, vec c)
 /* Transpose VL vectors of VL elements: log2(VL) times a perfect shuffle of the rows. */
 SIMD_INLINE void vec_transpose(vec x[VL])
 {
-#pragma GCC unroll 4
+    SIMD_UNROLL
     for (int step = 1; step < VL; step *= 2) {
         vec y[VL];
-#pragma GCC unroll 8
-        for (int i = 0; i < VL / 2; i++) {
+        SIMD_FOR (i, VL / 2) {
             y[2 * i] = __builtin_shufflevector(x[i], x[i + VL / 2], SIMD_LOWER);
             y[2 * i + 1] = __builtin_shufflevector(x[i], x[i + VL / 2], SIMD_UPPER);
         }
-#pragma GCC unroll 16
-        for (int i = 0; i < VL; i++)
+        SIMD_FOR (i, VL)
             x[i] = y[i];
     }
 }
@@ -176,23 +188,19 @@ SIMD_INLINE void vec_sums(real *sums, const vec *vectors, const int count)
 {
     vec v[VL];
     real x[VL];
-#pragma GCC unroll 16
-    for (int i = 0; i < count; i++)
+    SIMD_FOR (i, count)
         v[i] = vectors[i];
-#pragma GCC unroll 4
+    SIMD_UNROLL
     for (int half = count / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-        for (int i = 0; i < half; i++)
+        SIMD_FOR (i, half)
             v[i] = __builtin_shufflevector(v[i], v[i + half], SIMD_LOWER) +
                    __builtin_shufflevector(v[i], v[i + half], SIMD_UPPER);
     vec_store(x, v[0]);
-#pragma GCC unroll 4
+    SIMD_UNROLL
     for (int half = VL / 2; half >= count; half /= 2)
-#pragma GCC unroll 8
-        for (int i = 0; i < half; i++)
+        SIMD_FOR (i, half)
             x[i] += x[i + half];
-#pragma GCC unroll 16
-    for (int i = 0; i < count; i++)
+    SIMD_FOR (i, count)
         sums[i] = x[i];
 }
 

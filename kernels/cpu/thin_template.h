@@ -29,30 +29,24 @@ SIMD_INLINE void thin_columns_step(const struct thin *t, int64_t p, const int co
                                    const int steps)
 {
     vec x[8][ISA_THIN];
-#pragma GCC unroll 16
-    for (int s = 0; s < steps; s++)
-#pragma GCC unroll 4
-        for (int c = 0; c < columns; c++)
+    SIMD_FOR (s, steps)
+        SIMD_FOR (c, columns)
             x[s][c] = vec_all(t->x[c][(p + s) * t->x_step]);
     const real *a = t->a + p * t->step;
     for (int64_t i = 0; i < t->rows; i += VL) {
         vec sum[ISA_THIN];
         bool full = t->rows - i >= VL;
         vec_mask mask = vec_first(t->rows - i);
-#pragma GCC unroll 4
-        for (int c = 0; c < columns; c++)
+        SIMD_FOR (c, columns)
             sum[c] = vec_load(t->sums + c * THIN_ROWS + i);
-#pragma GCC unroll 16
-        for (int s = 0; s < steps; s++) {
+        SIMD_FOR (s, steps) {
             const real *from = a + s * t->step + i;
             vec y = full ? vec_load(from) : vec_load_part(from, mask);
             __builtin_prefetch(from + steps * t->step, 0, 3);
-#pragma GCC unroll 4
-            for (int c = 0; c < columns; c++)
+            SIMD_FOR (c, columns)
                 sum[c] = vec_fma(y, x[s][c], sum[c]);
         }
-#pragma GCC unroll 4
-        for (int c = 0; c < columns; c++)
+        SIMD_FOR (c, columns)
             vec_store(t->sums + c * THIN_ROWS + i, sum[c]);
     }
 }
@@ -75,15 +69,12 @@ SIMD_INLINE void thin_rows_vector(const struct thin *t, vec sum[ISA_THIN][8], co
 {
     vec_mask mask = vec_first(t->depth - p);
     vec x[ISA_THIN];
-#pragma GCC unroll 4
-    for (int c = 0; c < columns; c++)
+    SIMD_FOR (c, columns)
         x[c] = part ? vec_load_part(t->x[c] + p, mask) : vec_load(t->x[c] + p);
-#pragma GCC unroll 16
-    for (int d = 0; d < dots; d++) {
+    SIMD_FOR (d, dots) {
         const real *from = a + d * t->step + p;
         vec y = part ? vec_load_part(from, mask) : vec_load(from);
-#pragma GCC unroll 4
-        for (int c = 0; c < columns; c++)
+        SIMD_FOR (c, columns)
             sum[c][d] = vec_fma(y, x[c], sum[c][d]);
     }
 }
@@ -92,10 +83,8 @@ SIMD_INLINE void thin_rows_vector(const struct thin *t, vec sum[ISA_THIN][8], co
 SIMD_INLINE void thin_rows_step(const struct thin *t, int64_t i, const int columns, const int dots)
 {
     vec sum[ISA_THIN][8];
-#pragma GCC unroll 4
-    for (int c = 0; c < columns; c++)
-#pragma GCC unroll 16
-        for (int d = 0; d < dots; d++)
+    SIMD_FOR (c, columns)
+        SIMD_FOR (d, dots)
             sum[c][d] = vec_all(0);
     const real *a = t->a + i * t->step;
     int64_t p = 0;
@@ -103,11 +92,10 @@ SIMD_INLINE void thin_rows_step(const struct thin *t, int64_t i, const int colum
         thin_rows_vector(t, sum, a, p, columns, dots, false);
     if (p < t->depth)
         thin_rows_vector(t, sum, a, p, columns, dots, true);
-#pragma GCC unroll 4
-    for (int c = 0; c < columns; c++)
-#pragma GCC unroll 4
-        for (int d = 0; d < dots; d += VL)
-            vec_sums(t->sums + c * THIN_ROWS + i + d, sum[c] + d, dots < VL ? dots : VL);
+    SIMD_FOR (c, columns)
+        SIMD_UNROLL
+    for (int d = 0; d < dots; d += VL)
+        vec_sums(t->sums + c * THIN_ROWS + i + d, sum[c] + d, dots < VL ? dots : VL);
 }
 
 SIMD_INLINE void thin_rows(const struct thin *t, const int columns)
@@ -136,10 +124,10 @@ X(thin_rows, 3)
 X(thin_rows, 4)
 #undef X
 
-static thin_fn *const thin_by_columns[ISA_THIN] = { thin_columns_1, thin_columns_2, thin_columns_3,
-                                                    thin_columns_4 };
-static thin_fn *const thin_by_rows[ISA_THIN] = { thin_rows_1, thin_rows_2, thin_rows_3,
-                                                 thin_rows_4 };
+static thin_fn *const thin_table[2][ISA_THIN + 1] = {
+    { NULL, thin_columns_1, thin_columns_2, thin_columns_3, thin_columns_4 },
+    { NULL, thin_rows_1, thin_rows_2, thin_rows_3, thin_rows_4 },
+};
 
 /* C = alpha sums + beta C for the rows from `first` on. */
 static void thin_finish(const struct blas_call *call, const struct thin *t, int64_t first)
@@ -187,7 +175,7 @@ static void thin_run(const struct blas_call *call, void *scratch)
     for (int64_t i = 0; i < call->m; i += THIN_ROWS) {
         t.a = element(call->a, i, 0);
         t.rows = smaller(call->m - i, THIN_ROWS);
-        (by_rows ? thin_by_rows : thin_by_columns)[call->n - 1](&t);
+        thin_table[by_rows][call->n](&t);
         thin_finish(call, &t, i);
     }
 }

@@ -36,10 +36,8 @@ SIMD_INLINE void tile_store(const struct tile *t, tile_sums sum, const int vecto
     vec alpha = vec_all(t->alpha), beta = vec_all(t->beta);
     int64_t tail = t->rows - (vectors - 1) * VL;
     vec_mask mask = vec_first(tail);
-#pragma GCC unroll 16
-    for (int j = 0; j < columns; j++)
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; v++) {
+    SIMD_FOR (j, columns)
+        SIMD_FOR (v, vectors) {
             real *c = t->c + j * t->ldc + v * VL;
             bool full = v < vectors - 1 || tail == VL;
             vec out = alpha * sum[j][v];
@@ -55,11 +53,9 @@ SIMD_INLINE void tile_store(const struct tile *t, tile_sums sum, const int vecto
 SIMD_INLINE void tile_step(tile_sums sum, const vec a[TILE_TALLEST], const real *b, int64_t apart,
                            const int vectors, const int columns)
 {
-#pragma GCC unroll 16
-    for (int j = 0; j < columns; j++) {
+    SIMD_FOR (j, columns) {
         vec x = vec_all(b[j * apart]);
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; v++)
+        SIMD_FOR (v, vectors)
             sum[j][v] = vec_fma(a[v], x, sum[j][v]);
     }
 }
@@ -73,11 +69,10 @@ SIMD_INLINE void tile_sum(const struct tile *t, tile_sums sum, const int vectors
     const int64_t apart = mode == TILE_COLS_B ? t->b_step : 1;
     vec_mask mask = vec_first(t->rows - (vectors - 1) * VL);
     const real *a = t->a, *b = t->b;
-#pragma GCC unroll 4
+    SIMD_UNROLL_BY_4
     for (int64_t p = 0; p < t->k; p++, a += a_step, b += b_step) {
         vec x[TILE_TALLEST];
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; v++)
+        SIMD_FOR (v, vectors)
             x[v] =
                 packed || v < vectors - 1 ? vec_load(a + v * VL) : vec_load_part(a + v * VL, mask);
         tile_step(sum, x, b, apart, vectors, columns);
@@ -88,10 +83,8 @@ SIMD_INLINE void tile_run(const struct tile *t, const int vectors, const int col
                           const enum tile_mode mode)
 {
     tile_sums sum;
-#pragma GCC unroll 16
-    for (int j = 0; j < columns; j++)
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; v++) {
+    SIMD_FOR (j, columns)
+        SIMD_FOR (v, vectors) {
             sum[j][v] = vec_all(0);
             if (mode == TILE_PACKED) /* C comes from far away: ask for it now */
                 __builtin_prefetch(t->c + j * t->ldc + v * VL, 1);

@@ -32,6 +32,10 @@ struct trace {
     bool in_pattern; /* so far, events of each thread are call 0, 1, 2, ... of pattern.h */
     uint64_t next[64];
     uint64_t calls[SHAPES]; /* by signature */
+    struct {
+        char key[64], value[1024];
+    } fact[64];
+    size_t nfacts;
     struct reader *reader;
 };
 
@@ -65,6 +69,10 @@ static bool load(const char *path, struct trace *t)
     if (reader_open(&t->reader, path, &fault) != ST_OK)
         return fail(fault.text, path);
     while ((st = reader_next(t->reader, &frame, &fault)) == ST_OK) {
+        for (size_t i = 0; i < frame.nfacts && t->nfacts < 64; i++, t->nfacts++) {
+            snprintf(t->fact[t->nfacts].key, 64, "%s", frame.facts[i].key);
+            snprintf(t->fact[t->nfacts].value, 1024, "%s", frame.facts[i].value);
+        }
         for (size_t i = 0; i < frame.nevents; i++)
             add_events(t, &frame.events[i]);
         for (size_t i = 0; i < frame.ncounts; i++) {
@@ -235,6 +243,15 @@ static bool add_dropped(const char *path, struct trace *t, const char *cause)
     return adds_up(t, path);
 }
 
+static bool print_fact(const char *path, struct trace *t, const char *key)
+{
+    (void)path;
+    for (size_t i = 0; i < t->nfacts; i++)
+        if (strcmp(t->fact[i].key, key) == 0)
+            puts(t->fact[i].value);
+    return true;
+}
+
 static const struct {
     const char *name;
     bool (*check)(const char *path, struct trace *t, const char *argument);
@@ -243,6 +260,7 @@ static const struct {
     { "exact", check_exact, false },  { "prefix", check_prefix, false },
     { "rows", check_rows, false },    { "seen", add_seen, true },
     { "dropped", add_dropped, true }, { "failed", add_failed, true },
+    { "fact", print_fact, false },
 };
 
 static int run(size_t v, const char *directory, const char *argument)
@@ -276,6 +294,6 @@ int main(int argc, char **argv)
         if (strcmp(verb[v].name, argv[1]) == 0)
             return run(v, argv[2], argc > 3 ? argv[3] : "");
     fprintf(stderr,
-            "usage: check_trace exact|prefix|rows|seen|failed|dropped TRACES [COUNTS|CAUSE]\n");
+            "usage: check_trace exact|prefix|rows|seen|failed|fact|dropped TRACES [COUNTS|KEY]\n");
     return 64;
 }

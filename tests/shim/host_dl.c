@@ -162,6 +162,19 @@ static void next(char **library)
     expect(handle && calls_of(handle) == 5, "the library was called");
 }
 
+/* A function that only has a name of BLAS. */
+static void homonym(char **library)
+{
+    void *handle = open_library(library[0]);
+    int (*run)(void) = handle ? (int (*)(void))dlsym(handle, "homonym_run") : NULL;
+    typedef float saxpy_type(int, float, const float *, float *, double, int, long, long, long,
+                             long, long);
+    saxpy_type *found = handle ? (saxpy_type *)dlsym(handle, "saxpy") : NULL;
+    float x = 1, y = 1;
+    expect(run && run() && run(), "called through the linker");
+    expect(found && found(1, 3, &x, &y, 2, 1, 1, 1, 1, 1, 1) == 12 && y == 4, "called by dlsym");
+}
+
 /* RTLD_DEEPBIND goes past every preload: nothing is seen, nothing breaks. */
 static void deepbind(char **library)
 {
@@ -177,10 +190,10 @@ static const struct {
     const char *name;
     void (*run)(char **library);
 } mode[] = {
-    { "rows", rows },           { "errors", errors }, { "global", global },
-    { "versioned", versioned }, { "copies", copies }, { "plugins", plugins },
-    { "netlib", netlib },       { "vendor", vendor }, { "next", next },
-    { "deepbind", deepbind },
+    { "rows", rows },           { "errors", errors },   { "global", global },
+    { "versioned", versioned }, { "copies", copies },   { "plugins", plugins },
+    { "netlib", netlib },       { "vendor", vendor },   { "next", next },
+    { "deepbind", deepbind },   { "homonym", homonym },
 };
 
 int main(int argc, char **argv)

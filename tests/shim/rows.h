@@ -10,8 +10,8 @@
 
 #include "tracer/blas.h"
 
-#define ROWS_A ((void *)0x11110)
-#define ROWS_B ((void *)0x22220)
+#define ROWS_A ((void *)0x11114)
+#define ROWS_B ((void *)0x22228)
 #define ROWS_C ((void *)0x33340)
 
 static const float rows_two_real32[2] = { 2, 0 }, rows_one_real32[2] = { 1, 0 };
@@ -103,15 +103,15 @@ static const double rows_two_real64[2] = { 2, 0 }, rows_one_real64[2] = { 1, 0 }
     (*n == 5 && *alpha == 2 && x == ROWS_B && *incx == 13 && y == ROWS_C && *incy == 17)
 
 /* What the trace says of these calls, but for types and entry point. */
-#define ROWS_COMMON .batch = 1, .align_b = 5, .align_c = 6, .align_d = 6, .alpha = 2, .beta = 1
+#define ROWS_COMMON .batch = 1, .align_b = 3, .align_c = 4, .align_d = 4, .alpha = 2, .beta = 1
 #define ROWS_GEMM                                                                                  \
-    .op = TILEWISE_OP_GEMM, .trans_a = TILEWISE_T, .align_a = 4, .m = 3, .n = 5, .k = 7,           \
+    .op = TILEWISE_OP_GEMM, .trans_a = TILEWISE_T, .align_a = 2, .m = 3, .n = 5, .k = 7,           \
     .lda = 11, .ldb = 13, .ldc = 17, .ldd = 17
 #define ROWS_SYRK                                                                                  \
-    .op = TILEWISE_OP_GEMM, .trans_a = TILEWISE_T, .uplo = TILEWISE_UPPER, .align_a = 4, .m = 5,   \
+    .op = TILEWISE_OP_GEMM, .trans_a = TILEWISE_T, .uplo = TILEWISE_UPPER, .align_a = 2, .m = 5,   \
     .n = 5, .k = 7, .lda = 11, .ldb = 11, .ldc = 17, .ldd = 17
 #define ROWS_GEMV                                                                                  \
-    .op = TILEWISE_OP_GEMV, .trans_a = TILEWISE_T, .align_a = 4, .m = 3, .n = 5, .k = 1,           \
+    .op = TILEWISE_OP_GEMV, .trans_a = TILEWISE_T, .align_a = 2, .m = 3, .n = 5, .k = 1,           \
     .lda = 11, .ldb = 13, .ldc = 17, .ldd = 17
 #define ROWS_AXPY .op = TILEWISE_OP_ADD, .m = 5, .n = 1, .k = 1, .ldb = 13, .ldc = 17, .ldd = 17
 

@@ -39,6 +39,7 @@ check "the C routine calls the Fortran one: one call; LAPACK's calls count" \
 vendor_part() { VENDOR_PART=$a lookup vendor 3 "$SHIM_BIN/libvendor.so" "$a"; }
 check "a library that looks up its own names in its parts" vendor_part
 check "RTLD_DEEPBIND goes past us and works" lookup deepbind 0 "$SHIM_BIN/libplugin_a.so" "$a"
+check "a function that only has a name of BLAS" lookup homonym 0 "$SHIM_BIN/libhomonym.so"
 
 nested() {
     fresh

@@ -184,23 +184,20 @@ Test(plan, same_work_by_another_entry_is_a_twin_with_a_row_of_its_own)
     plan_free(plan);
 }
 
-Test(plan, better_alignment_than_a_vector_is_the_same_work)
+Test(plan, a_work_weighs_what_its_rows_weigh)
 {
     struct trace *t = trace();
     struct tilewise_signature *a = add_row(t, 50);
     struct tilewise_signature *b = add_row(t, 30);
     struct tilewise_signature *c = add_row(t, 20);
-    a->align_a = 4;
     *b = *c = *a;
-    b->align_a = 8;
-    c->align_a = 3; /* less than a vector: other work */
+    c->align_a = 3; /* other work */
     struct plan *plan = build(t, 1, plenty);
     cr_assert_eq(plan->nplanned, 3);
     cr_assert_eq(plan->nworks, 2);
     cr_assert_eq(plan->items[1].twin, 0);
     cr_assert_eq(plan->items[2].twin, 2);
     cr_assert_float_eq(plan->items[0].work_share, 0.8, 1e-12);
-    cr_assert_eq(plan->items[1].signature.align_a, 8, "the row stays its own");
     plan_free(plan);
 }
 

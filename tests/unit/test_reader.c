@@ -651,6 +651,27 @@ Test(reader, a_section_beyond_its_frame_is_refused)
     assert_refused(f, "malformed section 4");
 }
 
+/* Found by fuzzing: what a section announced and did not hold was taken for known. */
+Test(reader, ids_announced_by_a_broken_section_stay_unresolved)
+{
+    struct forge f = forge_start();
+    forge_section(&f, SECTION_SIGNATURES, "\x00\x03\x00\xff\x40\x40", 6);
+    f.raw.size -= 3; /* the last two signatures are torn */
+    f.raw.bytes[1] = 3;
+    struct bytes first = forge_file(&f);
+    struct forge g = forge_start();
+    forge_section(&g, SECTION_EVENTS, "\x00\x00\x01\x00\x01\x00\x00\x00\x04", 9); /* id 2 */
+    g.h.sequence = 1;
+    struct bytes second = forge_file(&g);
+    memcpy(first.at + first.count, second.at + FILE_HEADER, second.count - FILE_HEADER);
+    const struct reading *x = read_bytes(first.at, first.count + second.count - FILE_HEADER);
+    cr_assert_eq(x->nframes, 1);
+    cr_assert_eq(x->events, 0);
+    cr_assert_eq(x->unresolved, 1);
+    free(first.at);
+    free(second.at);
+}
+
 Test(reader, a_contradicting_definition_is_refused)
 {
     struct forge f = forge_start();

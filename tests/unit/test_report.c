@@ -409,7 +409,7 @@ Test(analysis, results_of_another_entry_point_do_not_match, .init = setup_replay
 Test(analysis, alignment_shares_a_row_and_strides_do_not, .init = build_trace)
 {
     struct tilewise_signature s = fixture_gemm(16, 384, 1536);
-    s.align_c = 6;
+    s.align_c = 3;
     fixture_calls(trace, 3, &s, 7, 100);
     s.lda = 2000;
     fixture_calls(trace, 4, &s, 8, 100);
@@ -544,7 +544,7 @@ static void attack(const char *name)
     trace->facts[0] = (struct reader_fact){ name, name };
     trace->s.nfacts = 1;
     static struct reader_damage damage;
-    snprintf(damage.what, sizeof damage.what, "%s", name);
+    snprintf(damage.what, sizeof damage.what, "%.*s", (int)sizeof damage.what - 1, name);
     trace->s.damage = &damage;
     trace->s.ndamage = 1;
     trace->s.complete = false;

@@ -44,6 +44,9 @@ cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream);
 cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *mode);
 cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode);
 
+/* The next handle gets the address of the last one destroyed. */
+static _Thread_local struct state *destroyed;
+
 static struct state *state_of(cublasHandle_t handle)
 {
     return (struct state *)handle;
@@ -51,8 +54,8 @@ static struct state *state_of(cublasHandle_t handle)
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
-    /* malloc: gives the address of the last one freed, and calloc may not. */
-    struct state *made = malloc(sizeof *made);
+    struct state *made = destroyed ? destroyed : malloc(sizeof *made);
+    destroyed = NULL;
     *made = (struct state){ 0 };
     *handle = (cublasHandle_t)made;
     return 0;
@@ -104,7 +107,7 @@ static cublasStatus_t work(int at, cublasHandle_t handle)
 #define CUBLAS_SET_STREAM_DO       state_of(handle)->stream = stream
 #define CUBLAS_SET_POINTER_MODE_DO state_of(handle)->pointer_mode = (int)mode
 #define CUBLAS_SET_MATH_MODE_DO    state_of(handle)->math_mode = (int)mode
-#define CUBLAS_DESTROY_DO          free(handle)
+#define CUBLAS_DESTROY_DO          destroyed = state_of(handle)
 #define ROW(family, symbol)                                                                        \
     cublasStatus_t symbol(family##_PARAMS);                                                        \
     cublasStatus_t symbol(family##_PARAMS)                                                         \

@@ -137,6 +137,19 @@ int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id)
     return cuStreamGetCaptureInfo(stream, status, id);
 }
 
+int cuDeviceGetCount(int *count);
+int cuDeviceGetName(char *name, int bytes, int device);
+int cuDeviceGetCount(int *count)
+{
+    *count = 2;
+    return 0;
+}
+
+int cuDeviceGetName(char *name, int bytes, int device)
+{
+    return snprintf(name, (size_t)bytes, "Fake GPU %d", device) < 0;
+}
+
 /* What each family does. */
 #define GRAPH_BEGIN_DO ((void)capture_mode, begin(stream, NULL))
 #define GRAPH_BEGIN_INTO_DO                                                                        \

@@ -67,7 +67,7 @@ static struct problem start(int in, int out, int compute, int scale)
         .scale = TILEWISE_F32,
         .alpha = TILEWISE_SCALAR_UNREAD,
         .beta = TILEWISE_SCALAR_UNREAD,
-        .align_a = 8,
+        .align_a = 4,
         .align_b = 4,
         .align_c = 1,
         .align_d = 3,

@@ -68,4 +68,11 @@ profiler() {
 check "a profiler in the process gets CUPTI, and we leave" profiler
 forked() { ran forked full "" forked && holds forked "shapes[8]['calls'] == 25 and gpu['launches'] == 40"; }
 check "a forked child counts calls and leaves CUPTI alone" forked
+by_command() {
+    "$TILEWISE" record -o "$work/command" --gpu-time=full -- "$VENDOR_BIN/host_cupti" eager 2>/dev/null &&
+        holds command "$adds_up and gpu['launches'] == 230"
+}
+check "tilewise record --gpu-time=full" by_command
+refused() { "$TILEWISE" record --gpu-time=often -- true 2>/dev/null; [ $? -eq 64 ]; }
+check "tilewise record --gpu-time=often is refused" refused
 finish

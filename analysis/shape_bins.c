@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/bins.h"
+#include "analysis/shape_bins.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -38,31 +38,31 @@ static size_t distinct_values(const struct analysis *a, const struct analysis_gr
     return used;
 }
 
-static void set_edges(struct bins *out, const struct row *rows)
+static void set_edges(struct shape_bins *out, const struct row *rows)
 {
     double first = (double)rows[0].value, last = (double)rows[out->values - 1].value;
-    bool wide = first > 0 && last / first > BINS_MAX;
+    bool wide = first > 0 && last / first > SHAPE_BINS_MAX;
     int64_t from = rows[0].value;
-    if (out->values <= BINS_MAX)
+    if (out->values <= SHAPE_BINS_MAX)
         for (; out->count < out->values; out->count++)
             out->bin[out->count] =
-                (struct bins_bin){ rows[out->count].value, rows[out->count].value, 0, 0 };
-    for (int i = 1; i <= BINS_MAX && out->values > BINS_MAX; i++) {
-        double edge = wide ? first * pow(last / first, (double)i / BINS_MAX)
-                           : first + (last - first) * i / BINS_MAX;
-        int64_t to = i == BINS_MAX ? rows[out->values - 1].value : (int64_t)floor(edge);
+                (struct shape_bin){ rows[out->count].value, rows[out->count].value, 0, 0 };
+    for (int i = 1; i <= SHAPE_BINS_MAX && out->values > SHAPE_BINS_MAX; i++) {
+        double edge = wide ? first * pow(last / first, (double)i / SHAPE_BINS_MAX)
+                           : first + (last - first) * i / SHAPE_BINS_MAX;
+        int64_t to = i == SHAPE_BINS_MAX ? rows[out->values - 1].value : (int64_t)floor(edge);
         if (to < from)
             continue;
-        out->bin[out->count++] = (struct bins_bin){ from, to, 0, 0 };
-        from = i < BINS_MAX ? to + 1 : to;
+        out->bin[out->count++] = (struct shape_bin){ from, to, 0, 0 };
+        from = i < SHAPE_BINS_MAX ? to + 1 : to;
     }
 }
 
-enum status bins_fill(struct bins *out, const struct analysis *a, const struct analysis_group *g,
-                      enum shape_dimension d)
+enum status shape_bins_fill(struct shape_bins *out, const struct analysis *a,
+                            const struct analysis_group *g, enum shape_dimension d)
 {
     struct row *rows = calloc(g->nmembers + 1, sizeof *rows);
-    *out = (struct bins){ 0 };
+    *out = (struct shape_bins){ 0 };
     if (!rows)
         return ST_NOMEM;
     out->values = distinct_values(a, g, d, rows);
@@ -78,7 +78,7 @@ enum status bins_fill(struct bins *out, const struct analysis *a, const struct a
     return ST_OK;
 }
 
-char *bins_label(const struct bins_bin *b, char *text, size_t text_bytes)
+char *shape_bins_label(const struct shape_bin *b, char *text, size_t text_bytes)
 {
     if (b->from == b->to)
         snprintf(text, text_bytes, "%" PRId64, b->from);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Any bytes whatever through the reader: rows within their limits or a typed error, nothing else.
+ * Built with FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION the checksums are not looked at, so that
+ * mutations reach the decoder. With libFuzzer: run.sh. Without (FUZZ_REPLAY): every file named on
+ * the command line once, for a corpus under any compiler and sanitizer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traces/reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+static void require(int holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "fuzz_reader: %s\n", what);
+    abort();
+}
+
+/* Touch every value, so that a sanitizer sees what was not written. */
+static uint64_t sum_rows(const struct reader *r, const struct reader_frame *f)
+{
+    size_t known, shards;
+    uint64_t sum = 0;
+    reader_signatures(r, &known);
+    reader_shards(r, &shards);
+    require(f->shard < shards, "shard out of range");
+    for (size_t i = 0; i < f->nevents; i++) {
+        const struct reader_events *e = &f->events[i];
+        require(e->count > 0 && e->thread < TRACE_THREADS_MAX, "empty run or bad thread");
+        for (size_t k = 0; k < e->count; k++) {
+            require(e->signature[k] < known, "signature out of range");
+            require(e->start_ns[k] <= TRACE_TIME_MAX_NS, "time out of range");
+            sum += e->signature[k] + e->start_ns[k] + e->duration_ns[k];
+        }
+    }
+    for (size_t i = 0; i < f->ncounts; i++) {
+        require(f->counts[i].signature < known, "signature out of range");
+        require(f->counts[i].min_ns <= f->counts[i].max_ns, "minimum above maximum");
+        sum += f->counts[i].calls + f->counts[i].histogram->count[7];
+    }
+    for (size_t i = 0; i < f->nfacts; i++)
+        sum += strlen(f->facts[i].key) + strlen(f->facts[i].value);
+    for (size_t i = 0; i < f->nblobs; i++)
+        for (size_t k = 0; k < f->blobs[i].count; k++)
+            sum += f->blobs[i].bytes[k];
+    return sum;
+}
+
+static uint64_t sum_names(const struct reader *r)
+{
+    size_t known, damaged;
+    uint64_t sum = 0;
+    const struct tilewise_signature *s = reader_signatures(r, &known);
+    for (size_t i = 0; i < known; i++) {
+        char text[200];
+        sum += strlen(reader_string(r, s[i].entry)) + signature_is_sane(&s[i]) +
+               strlen(signature_describe(&s[i], text, sizeof text)) + (signature_flops(&s[i]) > 1) +
+               (signature_bytes(&s[i]) > 1);
+    }
+    const struct reader_damage *d = reader_damage(r, &damaged);
+    for (size_t i = 0; i < damaged; i++)
+        sum += strlen(d[i].what);
+    return sum;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+    uint64_t sink = 0;
+    struct reader *r;
+    struct fault fault = { 0 };
+    enum status st = reader_open_bytes(&r, bytes, count, &fault);
+    if (st != ST_OK) {
+        require(!r && fault.text[0], "an error without a text");
+        return 0;
+    }
+    struct reader_frame frame;
+    while ((st = reader_next(r, &frame, &fault)) == ST_OK)
+        sink += sum_rows(r, &frame);
+    require(st == ST_END, "reading memory can only end");
+    sink += sum_names(r);
+    reader_close(r);
+    __asm__ volatile("" : : "r"(sink)); /* every value was needed */
+    return 0;
+}
+
+#ifdef FUZZ_REPLAY
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        FILE *file = fopen(argv[i], "rb");
+        if (!file) {
+            fprintf(stderr, "fuzz_reader: %s cannot be opened\n", argv[i]);
+            return 2;
+        }
+        static uint8_t bytes[1 << 20];
+        size_t count = fread(bytes, 1, sizeof bytes, file);
+        fclose(file);
+        uint8_t *exact = malloc(count ? count : 1); /* a sanitizer sees one byte too many */
+        if (!exact)
+            return 2;
+        memcpy(exact, bytes, count);
+        LLVMFuzzerTestOneInput(exact, count);
+        free(exact);
+    }
+    printf("1..1\nok 1 - %d inputs\n", argc - 1);
+    return 0;
+}
+#endif
