@@ -2,6 +2,7 @@
  *
  * Host programs whose cuBLAS launches kernels: `host_cupti SCENARIO`.
  */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,16 +102,34 @@ static void forked(void)
     sgemm(child ? 10 : 5, 8);
 }
 
+static void *one_thread(void *m)
+{
+    cublasHandle_t own;
+    cublasCreate_v2(&own);
+    for (int i = 0; i < 500; i++)
+        cublasSgemm_v2(own, 0, 0, *(int *)m, 8, 8, NULL, NULL, 8, NULL, 8, NULL, NULL, 8);
+    return NULL;
+}
+
+static void threads(void)
+{
+    enum { THREADS = 4 };
+    static int m[THREADS] = { 8, 16, 24, 32 };
+    pthread_t thread[THREADS];
+    sgemm(1, 8);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, one_thread, &m[i]);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+}
+
 int main(int argc, char **argv)
 {
     const struct {
         const char *name;
         void (*run)(void);
-    } scenarios[] = { { "eager", eager },
-                      { "graph", graph },
-                      { "slowly", slowly },
-                      { "profiler", profiler },
-                      { "forked", forked } };
+    } scenarios[] = { { "eager", eager },       { "graph", graph },   { "slowly", slowly },
+                      { "profiler", profiler }, { "forked", forked }, { "threads", threads } };
     fake_cublas_inner = launch;
     stream = fake_stream();
     cublasCreate_v2(&handle);

@@ -68,6 +68,16 @@ profiler() {
 check "a profiler in the process gets CUPTI, and we leave" profiler
 forked() { ran forked full "" forked && holds forked "shapes[8]['calls'] == 25 and gpu['launches'] == 40"; }
 check "a forked child counts calls and leaves CUPTI alone" forked
+threads() {
+    ran threads full "" threads && holds threads "$adds_up and gpu['launches'] == 2 * 2001" &&
+        holds threads "all(shapes[m]['gpu_time_ns'] == shapes[m]['calls'] * 3500 for m in (8, 16, 24, 32))"
+}
+check "four threads: each call has its own kernels" threads
+in_words() {
+    "$TILEWISE" info "$work"/full/*.twt | grep -q "^GPU: 230 kernels in 1 windows.*0 without a record; of recorded calls: GPU time 62.50 %" &&
+        "$TILEWISE" report "$work"/full/*.twt | grep -q "flash_attention"
+}
+check "info and report say it in words" in_words
 by_command() {
     "$TILEWISE" record -o "$work/command" --gpu-time=full -- "$VENDOR_BIN/host_cupti" eager 2>/dev/null &&
         holds command "$adds_up and gpu['launches'] == 230"
