@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAITS = 1000, WAIT_NS = 100000 };
+enum { WAITS = 20000, WAIT_NS = 100000 };
 
 static _Atomic int walkers;
 static _Atomic pid_t forker; /* thread that is in fork */

@@ -34,7 +34,7 @@ void *elf_next(const struct elf_object *self, bool behind, const char *name);
 void elf_each(bool (*visit)(const struct elf_object *object, void *context), void *context);
 
 /* Around a fork: no walk may be under way, or the child inherits the loader's lock without the
- * thread that would release it. Waits for walks to end, 100 ms at most; none begins until the end.
+ * thread that would release it. Waits for walks to end, 2 s at most; none begins until the end.
  * `in_child`: only the calling thread is left. */
 void elf_fork_begin(void);
 void elf_fork_end(bool in_child);

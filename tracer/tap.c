@@ -100,13 +100,6 @@ __attribute__((destructor)) static void unload(void)
     finish();
 }
 
-/* Does nothing to the process: looks at the environment and remembers. */
-__attribute__((constructor)) static void load(int argc, char **argv, char **environment)
-{
-    bool wanted = config_load(environment, argc > 0 ? argv[0] : NULL);
-    atomic_store(&state, wanted ? WANTED : INERT);
-}
-
 /* A fork child is as if nothing had happened yet; its first call starts a file of its own. */
 static void forget_parent(void)
 {
@@ -124,6 +117,16 @@ static void parent_goes_on(void)
     elf_fork_end(false);
 }
 
+/* Looks at the environment and remembers. The fork handlers have to be there before the first walk
+ * over the loaded objects, and a call walks even in a process that is not recorded: a child forked
+ * during one would wait for the loader's lock for ever. */
+__attribute__((constructor)) static void load(int argc, char **argv, char **environment)
+{
+    bool wanted = config_load(environment, argc > 0 ? argv[0] : NULL);
+    pthread_atfork(elf_fork_begin, parent_goes_on, forget_parent);
+    atomic_store(&state, wanted ? WANTED : INERT);
+}
+
 static void thread_exits(void *record)
 {
     struct tap_self *self = &tap_self;
@@ -138,7 +141,6 @@ static void install_handlers(void)
 {
     const struct host *host = host_get();
     has_handlers = true;
-    pthread_atfork(elf_fork_begin, parent_goes_on, forget_parent);
     at_quick_exit(finish);
     has_exit_key = host->pthread_key_create && host->pthread_setspecific &&
                    host->pthread_key_create(&exit_key, thread_exits) == 0;

@@ -15,6 +15,15 @@ check "signal handlers, signal masks unchanged" exact 0 "$host" masks
 
 check "fork: each child that calls has its own file" exact 0 "$host" fork 60
 check "fork while threads call" exact 0 "$host" fork_busy 60
+# The first calls of two threads walk the loaded objects while the main thread forks.
+early_forks() {
+    for _ in $(seq 40); do
+        timeout 20 env "$@" "$host" fork_busy 2 || { echo "exit status $?"; return 1; }
+    done
+}
+recorded_early_forks() { fresh; early_forks LD_PRELOAD="$SHIM" TILEWISE_OUT="$traces"; }
+check "fork while the first calls begin" recorded_early_forks
+check "fork while the first calls begin, not recorded" early_forks LD_PRELOAD="$SHIM"
 check "double fork, as daemons do" exact 0 "$host" double_fork 12
 check "vfork and exec" exact 0 "$host" vfork 50
 check "a fork without the C library ends in time" exact 0 "$host" bare_fork
