@@ -24,7 +24,9 @@ static const struct usage usage = {
 
 struct finding {
     uint64_t frames, calls, unresolved;
-    uint64_t seen, recorded, dropped; /* as the last frames state them */
+    uint64_t seen, recorded, dropped;       /* as the last frames state them */
+    uint64_t kernels, gpu_records, gpu_now; /* gpu_now: of the shard gpu_shard so far */
+    uint32_t gpu_shard;
     size_t shards, unclean, damaged;
 };
 
@@ -32,7 +34,22 @@ struct finding {
 static bool adds_up(const struct finding *f)
 {
     bool whole = !f->damaged && !f->unresolved;
-    return f->seen == f->recorded + f->dropped && (!whole || f->calls == f->recorded);
+    return f->seen == f->recorded + f->dropped && (!whole || f->calls == f->recorded) &&
+           (!whole || f->unclean || f->kernels == f->gpu_records);
+}
+
+/* Kernels in rows, and the cumulative counter of each shard: shards stand one after the other. */
+static void add_gpu(struct finding *f, const struct reader_frame *frame)
+{
+    if (frame->shard != f->gpu_shard) {
+        f->gpu_records += f->gpu_now;
+        f->gpu_now = 0;
+        f->gpu_shard = frame->shard;
+    }
+    for (size_t i = 0; i < frame->nkernels; i++)
+        f->kernels += frame->kernels[i].launches;
+    if (frame->gpu_totals)
+        f->gpu_now = frame->gpu_totals->records;
 }
 
 static enum status read_frames(struct reader *r, struct finding *f, struct fault *fault)
@@ -46,7 +63,9 @@ static enum status read_frames(struct reader *r, struct finding *f, struct fault
             f->calls += frame.events[i].count;
         for (size_t i = 0; i < frame.ncounts; i++)
             f->calls += frame.counts[i].calls;
+        add_gpu(f, &frame);
     }
+    f->gpu_records += f->gpu_now;
     const struct reader_shard *shards = reader_shards(r, &f->shards);
     for (size_t i = 0; i < f->shards; i++) {
         f->unclean += !shards[i].complete;
@@ -74,6 +93,9 @@ static void print_finding(const char *path, const struct reader *r, const struct
         printf("  seen %" PRIu64 ", recorded %" PRIu64 ", dropped %" PRIu64 "; rows for %" PRIu64
                " calls\n",
                f->seen, f->recorded, f->dropped, f->calls);
+    if (f->kernels != f->gpu_records)
+        printf("  GPU: %" PRIu64 " kernels counted, rows for %" PRIu64 "\n", f->gpu_records,
+               f->kernels);
     if (f->unresolved)
         printf("  %" PRIu64 " calls whose signature was in a lost frame\n", f->unresolved);
 }

@@ -107,18 +107,23 @@ static enum config_gpu gpu_time_of(const char *text)
     return text && strcmp(text, "full") == 0 ? CONFIG_GPU_FULL : CONFIG_GPU_WINDOWS;
 }
 
-/* Is a tool that uses CUPTI to come into this process? */
+/* The value of a variable, or "". */
+static const char *find_value(char **environment, const char *name)
+{
+    for (char **e = environment; e && *e; e++)
+        if (value_of(*e, name))
+            return value_of(*e, name);
+    return "";
+}
+
+/* Is a tool that uses CUPTI to come into this process? `record` announces ourselves, by the path
+ * that is preloaded too; where nothing can be preloaded, that door is the only one. */
 static bool is_gpu_taken(char **environment)
 {
-    static const char own[] = "libtilewise-tracer.so";
-    for (char **e = environment; e && *e; e++) {
-        const char *path = value_of(*e, "CUDA_INJECTION64_PATH");
-        size_t bytes = path ? strlen(path) : 0;
-        bool ours = bytes >= strlen(own) && strcmp(path + bytes - strlen(own), own) == 0;
-        if ((bytes && !ours) || value_of(*e, "NSYS_PROFILING_SESSION_ID"))
-            return true;
-    }
-    return false;
+    const char *path = find_value(environment, "CUDA_INJECTION64_PATH");
+    bool ours = strstr(path, "libtilewise-tracer.so") ||
+                strstr(find_value(environment, "LD_PRELOAD"), path);
+    return (*path && !ours) || *find_value(environment, "NSYS_PROFILING_SESSION_ID");
 }
 
 bool config_load(char **environment, const char *argv0)

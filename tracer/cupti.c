@@ -47,6 +47,7 @@ static pid_t owner;
 static _Atomic enum mode mode;
 static struct duty duty;
 static struct count at_begin;
+static uint64_t accounted; /* records that some row tells of */
 static uint64_t begin_ns, end_ns, drain_end_ns, begin_handling_ns, own_ns;
 static struct gpu_window row[ROWS];
 static unsigned rows;
@@ -88,6 +89,7 @@ static void open_window(uint64_t now_ns)
 {
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     at_begin = count_now();
+    at_begin.records = accounted; /* what came late is told with this window */
     begin_handling_ns = buffers_handling_ns();
     launching_next_window();
     switch_launches(1);
@@ -145,6 +147,7 @@ static void settle(uint64_t to_ns, bool last)
                             .dropped = last && counted > records ? counted - records : 0 };
     w.launches = w.records + w.dropped;
     add_row(&w);
+    accounted += records;
     if (last) {
         at_begin = now;
     } else {
@@ -233,7 +236,7 @@ static void stop(void)
     if (was_open)
         close_window(now_ns);
     api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
-    if (was_open || mode == DRAINING)
+    if (was_open || mode == DRAINING || buffers_records() > accounted)
         settle(end_ns, true);
     atomic_store(&mode, OFF);
 }

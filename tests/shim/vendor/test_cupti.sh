@@ -61,6 +61,10 @@ absent() { TILEWISE_GPU_TIME=full recorded absent "$VENDOR_BIN/host_graph" one &
 check "no CUPTI: calls are counted, and it is said" absent
 injected() { CUDA_INJECTION64_PATH=/opt/tool.so ran injected full "" eager && says injected "busy (another tool"; }
 check "a tool that is to be injected goes first" injected
+ours() { CUDA_INJECTION64_PATH=$SHIM ran ours full "" eager && holds ours "gpu['launches'] == 230"; }
+check "we are no other tool" ours
+nsys() { NSYS_PROFILING_SESSION_ID=1 ran nsys full "" eager && says nsys "busy (another tool"; }
+check "a run under Nsight Systems is left alone" nsys
 profiler() {
     ran profiler full "" profiler && grep -qx "subscribe 0" "$work/profiler.said" &&
         says profiler "busy (a profiler" && holds profiler "$adds_up and gpu['launches'] == 100 and shapes[8]['calls'] == 100"
@@ -78,6 +82,10 @@ in_words() {
         "$TILEWISE" report "$work"/full/*.twt | grep -q "flash_attention"
 }
 check "info and report say it in words" in_words
+whole() { for name in full graph drop zero windows profiler threads; do
+    "$TILEWISE" validate "$work/$name"/*.twt || return 1
+done; }
+check "the counters agree with the rows" whole
 by_command() {
     "$TILEWISE" record -o "$work/command" --gpu-time=full -- "$VENDOR_BIN/host_cupti" eager 2>/dev/null &&
         holds command "$adds_up and gpu['launches'] == 230"
