@@ -65,9 +65,9 @@ bool launches_start(void)
 /* The binding of `key`, made if it is not there; NULL when the map is full or is asked not to. */
 static struct binding *find(struct map *m, uint64_t key, bool make)
 {
-    uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & (m->size - 1);
     if (!m->place)
         return NULL;
+    uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & (m->size - 1);
     for (; m->place[at].key; at = (at + 1) & (m->size - 1))
         if (m->place[at].key == key)
             return &m->place[at];
@@ -86,6 +86,8 @@ static void ring_put(_Atomic uint64_t *ring, uint32_t number, uint32_t value)
 
 static uint32_t ring_get(_Atomic uint64_t *ring, uint32_t number)
 {
+    if (!ring)
+        return 0;
     uint64_t found = atomic_load_explicit(&ring[number % RING], memory_order_acquire);
     return found >> 32 == number ? (uint32_t)found : 0;
 }

@@ -112,6 +112,7 @@ Test(gpu, rows_come_back_as_they_were)
     cr_assert_not_null(f.gpu_totals);
     cr_assert_arr_eq(f.gpu_totals, &s.totals, sizeof s.totals);
     reader_close(r);
+    free(b.at);
 }
 
 Test(gpu, a_trace_without_a_gpu_has_nothing_measured)
