@@ -2,17 +2,27 @@
 #include "tracer/buffers.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #include "tracer/clock.h"
 #include "tracer/kernels.h"
 #include "tracer/pages.h"
 
-enum { BUFFERS = 32, BUFFER_BYTES = 1 << 20 };
+enum { BUFFERS = 32, BUFFER_BYTES = 1 << 20, LATE = 256 };
 
 static const struct cupti_functions *api;
 static _Atomic(uint8_t *) memory[BUFFERS];
 static _Atomic bool is_taken[BUFFERS];
 static _Atomic uint64_t records, handling_ns;
+
+/* Records that came before their call returned; while is_late_taken. */
+static struct kernels_record late[LATE];
+static struct {
+    uint32_t correlation;
+    uint64_t node;
+} late_of[LATE];
+static unsigned lates;
+static _Atomic bool is_late_taken;
 
 static uint8_t *memory_of(int i)
 {
@@ -52,15 +62,54 @@ static void give_back(const uint8_t *buffer)
             atomic_store_explicit(&is_taken[i], false, memory_order_release);
 }
 
+static void take_late(void)
+{
+    while (atomic_exchange_explicit(&is_late_taken, true, memory_order_acquire))
+        sched_yield();
+}
+
+static void give_late(void)
+{
+    atomic_store_explicit(&is_late_taken, false, memory_order_release);
+}
+
+/* Every record waits once at most: a call that failed is never named. */
+void buffers_settle(void)
+{
+    take_late();
+    for (unsigned i = 0; i < lates; i++) {
+        late[i].call = launches_find(late_of[i].correlation, late_of[i].node);
+        kernels_add(&late[i]);
+    }
+    lates = 0;
+    give_late();
+}
+
+static bool wait_for_call(const struct cupti_kernel *k, const struct kernels_record *r)
+{
+    take_late();
+    bool has_room = lates < LATE;
+    if (has_room) {
+        late[lates] = *r;
+        late_of[lates].correlation = k->correlation;
+        late_of[lates].node = k->node;
+        lates++;
+    }
+    give_late();
+    return has_room;
+}
+
 static void read_record(const void *record)
 {
     const struct cupti_kernel *k = record;
     if (k->kind != CUPTI_KIND_KERNEL)
         return;
-    kernels_add(&(struct kernels_record){ .name = k->name,
-                                          .call = launches_find(k->correlation, k->node),
-                                          .start_ns = k->start,
-                                          .end_ns = k->end });
+    struct kernels_record r = { .name = k->name,
+                                .call = launches_find(k->correlation, k->node),
+                                .start_ns = k->start,
+                                .end_ns = k->end };
+    if (!r.call.is_running || !wait_for_call(k, &r))
+        kernels_add(&r);
     atomic_fetch_add_explicit(&records, 1, memory_order_relaxed);
 }
 

@@ -17,6 +17,9 @@ bool buffers_start(const struct cupti_functions *api);
 cupti_request buffers_request;
 cupti_completed buffers_completed;
 
+/* Hand on the records that came before their calls returned: some time after a flush. */
+void buffers_settle(void);
+
 /* Kernels recorded, and the CPU time that this took, since the start. */
 uint64_t buffers_records(void);
 uint64_t buffers_handling_ns(void);

@@ -136,6 +136,7 @@ static void add_row(const struct gpu_window *w)
  * was not counted (a graph made before us, a launch on the edge of the window) is one. */
 static void settle(uint64_t to_ns, bool last)
 {
+    buffers_settle();
     struct count now = count_now();
     uint64_t counted = now.launches - at_begin.launches + now.nodes - at_begin.nodes;
     uint64_t records = now.records - at_begin.records;
@@ -238,6 +239,7 @@ static void stop(void)
     api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
     if (was_open || mode == DRAINING || buffers_records() > accounted)
         settle(end_ns, true);
+    buffers_settle();
     atomic_store(&mode, OFF);
 }
 

@@ -184,6 +184,7 @@ struct launches_found launches_find(uint32_t correlation, uint64_t node)
     uint64_t value = node ? value_of_node(node) : ring_get(launch, correlation);
     struct launches_found found = { .is_first = value & FIRST };
     found.op = value & NAMED ? (uint32_t)value & NUMBER : op_of((uint32_t)value & NUMBER);
+    found.is_running = found.op == 0 && (value & NUMBER);
     return found;
 }
 

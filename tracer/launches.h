@@ -36,6 +36,7 @@ uint64_t launches_exec(const void *exec);
 struct launches_found {
     uint32_t op;
     bool is_first;
+    bool is_running; /* the call is known and has not been named: it may not have returned yet */
 };
 struct launches_found launches_find(uint32_t correlation, uint64_t node);
 
