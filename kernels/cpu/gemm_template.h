@@ -36,6 +36,16 @@ struct panel {
     int64_t step, apart, lanes, depth;
 };
 
+/* Columns to ask for ahead of use: the processor does not see by itself that columns far apart
+ * follow each other. */
+enum { AHEAD = 4, LINE = 64 / (REAL_BITS / 8) };
+
+SIMD_INLINE void ask_for(const real *from, int64_t count)
+{
+    for (int64_t i = 0; i < count; i += LINE)
+        __builtin_prefetch(from + i);
+}
+
 /* One step whose lanes are contiguous, as whole vectors: the lanes behind the end become zero. */
 SIMD_INLINE void copy_step(real *to, const real *from, int64_t lanes)
 {
@@ -49,6 +59,10 @@ SIMD_INLINE void copy_step(real *to, const real *from, int64_t lanes)
 SIMD_INLINE void turn_load(vec x[VL], struct panel in, int64_t p, int64_t lane)
 {
     const real *from = in.from + lane * in.apart + p;
+    int64_t lanes = smaller(in.lanes - lane, VL);
+    if (p % LINE == 0)
+        for (int64_t i = 0; i < lanes; i++)
+            __builtin_prefetch(from + (lanes + i) * in.apart);
     if (in.lanes - lane >= VL && in.depth - p >= VL) {
         SIMD_FOR (i, VL)
             x[i] = vec_load(from + i * in.apart);
@@ -104,6 +118,7 @@ static void pack_a(real *to, struct blas_matrix a, struct panel in)
     for (int64_t p = 0; p < in.depth; p++)
         for (int64_t i = 0; i < in.lanes; i += TILE_ROWS) {
             int64_t lanes = smaller(in.lanes - i, TILE_ROWS);
+            ask_for(in.from + (p + AHEAD) * in.step + i, TILE_ROWS);
             copy_step(to + i * in.depth + p * tile_vectors(lanes) * VL, in.from + p * in.step + i,
                       lanes);
         }

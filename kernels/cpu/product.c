@@ -30,8 +30,8 @@ static void transpose(struct blas_call *call)
     call->c = turned(call->c);
 }
 
-/* Bytes of A that stay in L2 between two calls: there is no need to stream it. */
-enum { RESIDENT_BYTES = 768 << 10 };
+/* Bytes of A that stay near between two calls (L2 and a little more): no need to stream it. */
+enum { RESIDENT_BYTES = 1280 << 10 };
 
 /* A thin product streams A once, in order. The register tile is better where A is near and both A
  * and C lie along the long side as the tile reads them. */

@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* How long a thread looks for work before it sleeps: about 50 us, the gap between two calls of a
+/* How long a thread looks for work before it sleeps: about 100 us, the gap between two calls of a
  * busy host. A sleeping thread costs the caller a system call to wake. */
-enum { SPINS = 3000 };
+enum { SPINS = 10000 };
 
 /* The work that is on, in one word, so that a thread that comes late can never take a part of one
  * work for a part of another: next part (16 bits), parts (16 bits), number of the work. */

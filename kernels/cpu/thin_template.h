@@ -6,13 +6,15 @@
 
 enum { THIN_ROWS = 1024 }; /* rows of A whose sums are kept in L1 */
 
-/* Columns of A (contiguous) taken at once by thin_columns, rows of A by thin_rows. */
+/* Columns of A (contiguous) taken at once by thin_columns: no more, because columns a power of two
+ * apart share their places in L1. Each asks for its like in the next two groups. */
+enum { THIN_STEPS = 2 };
+
+/* Rows of A taken at once by thin_rows. */
 #if VECTOR_BYTES == 64
-#define THIN_STEPS(columns) 4
-#define THIN_DOTS(columns)  ((columns) == 1 ? 8 : 4)
+#define THIN_DOTS(columns) ((columns) == 1 ? 8 : 4)
 #else
-#define THIN_STEPS(columns) ((columns) == 1 ? 4 : 2)
-#define THIN_DOTS(columns)  ((columns) == 1 ? 4 : 2)
+#define THIN_DOTS(columns) ((columns) == 1 ? 4 : 2)
 #endif
 
 struct thin {
@@ -28,7 +30,7 @@ struct thin {
 SIMD_INLINE void thin_columns_step(const struct thin *t, int64_t p, const int columns,
                                    const int steps)
 {
-    vec x[8][ISA_THIN];
+    vec x[THIN_STEPS][ISA_THIN];
     SIMD_FOR (s, steps)
         SIMD_FOR (c, columns)
             x[s][c] = vec_all(t->x[c][(p + s) * t->x_step]);
@@ -42,7 +44,8 @@ SIMD_INLINE void thin_columns_step(const struct thin *t, int64_t p, const int co
         SIMD_FOR (s, steps) {
             const real *from = a + s * t->step + i;
             vec y = full ? vec_load(from) : vec_load_part(from, mask);
-            __builtin_prefetch(from + steps * t->step, 0, 3);
+            __builtin_prefetch(from + THIN_STEPS * t->step);
+            __builtin_prefetch(from + 2 * THIN_STEPS * t->step);
             SIMD_FOR (c, columns)
                 sum[c] = vec_fma(y, x[s][c], sum[c]);
         }
@@ -57,8 +60,8 @@ SIMD_INLINE void thin_columns(const struct thin *t, const int columns)
     for (int c = 0; c < columns; c++)
         for (int64_t i = 0; i < t->rows; i += VL)
             vec_store(t->sums + c * THIN_ROWS + i, vec_all(0));
-    for (; p + THIN_STEPS(columns) <= t->depth; p += THIN_STEPS(columns))
-        thin_columns_step(t, p, columns, THIN_STEPS(columns));
+    for (; p + THIN_STEPS <= t->depth; p += THIN_STEPS)
+        thin_columns_step(t, p, columns, THIN_STEPS);
     for (; p < t->depth; p++)
         thin_columns_step(t, p, columns, 1);
 }
