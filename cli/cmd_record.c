@@ -21,7 +21,7 @@
 /* As env(1), nice(1) and timeout(1): the child's status, or these for failures of our own. */
 enum { EXIT_OWN_FAILURE = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
-static const char *out, *events = "on", *allow, *gpu_time = "windows";
+static const char *out, *events = "on", *allow, *gpu_time = "off";
 static uint64_t size_cap_bytes = (uint64_t)1 << 30;
 static bool with_cmdline;
 
@@ -33,7 +33,7 @@ static const struct option_row rows[] = {
     { "events", 0, OPTION_CHOICE, "on|off", "record when each call began, or counts alone", &events,
       "on|off" },
     { "gpu-time", 0, OPTION_CHOICE, "off|windows|full",
-      "time GPU kernels: in short windows that cost 1 % at most, or all of them", &gpu_time,
+      "time GPU kernels: in short windows, or all of them (docs/attaching.md says what it costs)", &gpu_time,
       "off|windows|full" },
     { "allow", 0, OPTION_TEXT, "LIST", "record these programs only (comma list of names)", &allow,
       NULL },

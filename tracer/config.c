@@ -102,9 +102,9 @@ bool config_allows(const char *program, const char *allow)
 
 static enum config_gpu gpu_time_of(const char *text)
 {
-    if (text && strcmp(text, "off") == 0)
-        return CONFIG_GPU_OFF;
-    return text && strcmp(text, "full") == 0 ? CONFIG_GPU_FULL : CONFIG_GPU_WINDOWS;
+    if (text && strcmp(text, "full") == 0)
+        return CONFIG_GPU_FULL;
+    return text && strcmp(text, "windows") == 0 ? CONFIG_GPU_WINDOWS : CONFIG_GPU_OFF;
 }
 
 /* The value of a variable, or "". */
