@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The acceptance of the tracer on a GPU: run every case, print TAP, write the figures.
+
+Called by run.sh, which builds the tools and looks for the GPU.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import cases
+import cost
+from session import Check, OutOfTime, Session
+
+GPU_QUERY = (
+    "name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,"
+    "temperature.gpu,memory.total,mig.mode.current"
+)
+# What a case may break with: the report says it, and the other cases run.
+BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    subprocess.SubprocessError,
+)
+VERSIONS = """
+import importlib.metadata as m, json
+def version(name):
+    try: return m.version(name)
+    except m.PackageNotFoundError: return None
+names = ["torch", "transformers", "triton", "jax", "jaxlib", "cupy-cuda13x", "nvidia-cublas",
+         "nvidia-cudnn-cu13", "nvidia-nccl-cu13", "nvidia-cuda-cupti", "numpy"]
+print(json.dumps({name: version(name) for name in names}))
+"""
+
+
+def output(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def gpus() -> list[dict[str, str]]:
+    lines = output("nvidia-smi", f"--query-gpu={GPU_QUERY}", "--format=csv,noheader").splitlines()
+    names = GPU_QUERY.split(",")
+    return [dict(zip(names, line.split(", "), strict=False)) for line in lines]
+
+
+def processor() -> str:
+    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def environment(session: Session, given: argparse.Namespace) -> dict:
+    command = f"tests/gpu/run.sh capture --minutes {given.minutes:g}"
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+        "command": f"{command} --only {given.only}" if given.only else command,
+        "tilewise": output(session.tilewise, "--version"),
+        "gpus": gpus(),
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "kernel": os.uname().release,
+        "packages": json.loads(output(session.python, "-c", VERSIONS) or "{}"),
+    }
+
+
+def run(session: Session, only: list[str]) -> None:
+    """One case's failure is not the others'."""
+    for name, case in (cases.CASES | cost.CASES).items():
+        if only and name not in only:
+            continue
+        start = time.monotonic()
+        try:
+            case(session)
+        except OutOfTime as late:
+            session.check(f"{name}: not finished within the time", False, why=str(late))
+        except BROKEN as error:
+            trace = traceback.format_exc(limit=-3).splitlines()
+            session.check(f"{name}: the case broke", False, error=repr(error), trace=trace)
+        session.figures[f"seconds of case {name}"] = round(time.monotonic() - start, 1)
+
+
+def word(check: Check) -> str:
+    return {True: "pass", False: "FAIL", None: "unclear"}[check.ok]
+
+
+def as_markdown(report: dict, checks: list[Check]) -> str:
+    lines = [
+        "# GPU capture",
+        "",
+        "Written by `tests/gpu/run.sh capture`.",
+        "",
+        "## Environment",
+        "",
+    ]
+    for key, value in report["environment"].items():
+        lines.append(f"- {key}: {json.dumps(value) if isinstance(value, (dict, list)) else value}")
+    passed = sum(check.ok is True for check in checks)
+    lines += [
+        "",
+        f"## Checks: {passed} of {len(checks)} passed",
+        "",
+        "| | check |",
+        "| --- | --- |",
+    ]
+    lines += [f"| {word(check)} | {check.name} |" for check in checks]
+    lines += ["", "## Figures", ""]
+    for name, value in report["figures"].items():
+        lines.append(f"- {name}: `{json.dumps(value)}`")
+    return "\n".join(lines) + "\n"
+
+
+def write(session: Session, facts: dict, out: pathlib.Path) -> None:
+    report = {
+        "environment": facts,
+        "passed": all(check.ok is True for check in session.checks),
+        "checks": [dataclasses.asdict(check) for check in session.checks],
+        "figures": session.figures,
+    }
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    out.with_suffix(".md").write_text(as_markdown(report, session.checks), encoding="utf-8")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="a tilewise build")
+    parser.add_argument("--tools", type=pathlib.Path, required=True, help="what run.sh has built")
+    parser.add_argument(
+        "--out", type=pathlib.Path, required=True, help="report, without its suffix"
+    )
+    parser.add_argument("--minutes", type=float, default=9)
+    parser.add_argument("--only", default="", help=",".join([*cases.CASES, *cost.CASES]))
+    parser.add_argument("--keep", type=pathlib.Path, help="keep traces and logs in this folder")
+    return parser.parse_args()
+
+
+def main() -> int:
+    given = arguments()
+    work = given.keep or pathlib.Path(tempfile.mkdtemp(prefix="tilewise-capture-"))
+    session = Session(given.build.resolve(), given.tools.resolve(), work.resolve(), given.minutes)
+    facts = environment(session, given)
+    try:
+        run(session, [name for name in given.only.split(",") if name])
+        write(session, facts, given.out)
+    finally:
+        if not given.keep:
+            shutil.rmtree(work, ignore_errors=True)
+    print(f"1..{len(session.checks)}")
+    return 0 if all(check.ok is True for check in session.checks) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

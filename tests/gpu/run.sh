@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The acceptance of the tracer on a machine with a GPU.
+#   run.sh capture [--minutes 9] [--only a,b,...] [--keep DIR]
+# TILEWISE_BUILD is a build or an installation (bin/tilewise, lib/libtilewise-tracer.so), CUDA_HOME
+# the toolkit (/usr/local/cuda), PYTHON the python3 that has PyTorch, CAPTURE_OUT the report without
+# its suffix (docs/results/h200-capture). Prints TAP; without a GPU everything is skipped.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+cuda=${CUDA_HOME:-/usr/local/cuda}
+
+usage() {
+    sed -n '4,8s/^# \{0,1\}//p' "$0" >&2
+    exit 64
+}
+
+skip() {
+    printf '1..1\nok 1 - capture on a GPU # SKIP %s\n' "$1"
+    exit 0
+}
+
+refuse() {
+    echo "run.sh: $1" >&2
+    exit 2
+}
+
+# build_tools DIR: what measures beside the shim; none of it shares code with it.
+build_tools() {
+    local flags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -I"$cuda/include")
+    "${CC:-cc}" "${flags[@]}" -shared -fPIC "$here/kernel_times.c" -o "$1/kernel_times.so" -ldl -lpthread
+    "${CC:-cc}" "${flags[@]}" "$here/call_cost.c" -o "$1/call_cost" \
+        -L"$cuda/lib64" -Wl,-rpath,"$cuda/lib64" -lcublas -lcublasLt -lcudart
+    "${CC:-cc}" -shared -fPIC -x c /dev/null -o "$1/empty_preload.so"
+}
+
+[ "${1:-}" = capture ] || usage
+shift
+nvidia-smi -L >/dev/null 2>&1 || skip "no GPU"
+[ -e "$cuda/include/cupti.h" ] || skip "no CUDA toolkit in $cuda (set CUDA_HOME)"
+"${PYTHON:-python3}" -c 'import torch' 2>/dev/null || skip "no PyTorch in ${PYTHON:-python3} (set PYTHON)"
+build=${TILEWISE_BUILD:-$root/build/dev}
+[ -x "$build/bin/tilewise" ] || refuse "no $build/bin/tilewise: build tilewise, or set TILEWISE_BUILD"
+[ -e "$build/lib/libtilewise-tracer.so" ] || refuse "no $build/lib/libtilewise-tracer.so"
+
+tools=$(mktemp -d)
+trap 'rm -rf "$tools"' EXIT
+build_tools "$tools"
+"${PYTHON:-python3}" "$here/capture.py" --build "$build" --tools "$tools" \
+    --out "${CAPTURE_OUT:-$root/docs/results/h200-capture}" "$@"

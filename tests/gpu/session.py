@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One capture: where things are, how programs are run under the shim, and the checks so far."""
+
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import time
+from collections.abc import Iterable, Mapping
+
+import ground_truth
+
+PATIENCE = 4
+WORKLOADS = pathlib.Path(__file__).resolve().parent / "workloads"
+
+
+class OutOfTime(RuntimeError):
+    """The capture's time does not hold this step."""
+
+
+@dataclasses.dataclass
+class Check:
+    """ok: passed, failed, or None: could not be told apart from its limit (not passed)."""
+
+    name: str
+    ok: bool | None
+    detail: dict
+
+
+@dataclasses.dataclass
+class Recording:
+    """A workload under the shim. report: of `tilewise report`; truth: of the vendors' loggers."""
+
+    folder: pathlib.Path
+    status: int
+    seconds: float
+    plan: dict
+    report: dict
+    truth: ground_truth.Truth
+
+    def traces(self) -> list[pathlib.Path]:
+        return sorted((self.folder / "traces").glob("*.twt"))
+
+
+class Session:
+    def __init__(
+        self, build: pathlib.Path, tools: pathlib.Path, work: pathlib.Path, minutes: float
+    ):
+        self.tilewise = str(build / "bin" / "tilewise")
+        self.shim = str(build / "lib" / "libtilewise-tracer.so")
+        self.tools, self.work = tools, work
+        self.python = os.environ.get("PYTHON", "python3")
+        self.checks: list[Check] = []
+        self.figures: dict[str, object] = {}
+        self._deadline = time.monotonic() + minutes * 60
+
+    def left(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def need(self, seconds: float) -> None:
+        if self.left() < seconds:
+            raise OutOfTime(f"{seconds:.0f} s needed, {max(0.0, self.left()):.0f} s left")
+
+    def check(self, name: str, ok: bool | None, **detail) -> None:
+        self.checks.append(Check(name, ok, detail))
+        print(f"{'ok' if ok else 'not ok'} {len(self.checks)} - {name}", flush=True)
+        if not ok:
+            text = json.dumps(detail, default=str)
+            print(f"# {'unclear: ' if ok is None else ''}{text[:2000]}", flush=True)
+
+    def workload(self, name: str, *arguments: str) -> list[str]:
+        return [self.python, str(WORKLOADS / f"{name}.py"), *arguments]
+
+    def record(self, folder: pathlib.Path, *options: str) -> list[str]:
+        """The words that record a command into `folder`."""
+        return [self.tilewise, "record", "-o", str(folder), *options, "--"]
+
+    def environment(self) -> dict[str, str]:
+        return {"TILEWISE_SHIM": self.shim}
+
+    def report(self, traces: Iterable[pathlib.Path]) -> dict:
+        paths = [str(path) for path in traces]
+        if not paths:
+            return {"trace": {}, "shapes": []}
+        command = [self.tilewise, "report", "--format=json", *paths]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"tilewise report: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    def recorded(
+        self,
+        name: str,
+        command: list[str],
+        *,
+        also: Iterable[str] = (),
+        gpu_time: str = "off",
+        logged: bool = True,
+        seconds: float = 20,
+    ) -> Recording:
+        """Run one workload under the shim, with the vendors' loggers on unless logged is False.
+        seconds: what it takes as a rule; it is stopped after several times as long."""
+        self.need(seconds)
+        folder = self.work / name
+        traces = folder / "traces"
+        words = self.record(traces, f"--gpu-time={gpu_time}") + command
+        start = time.monotonic()
+        if logged:
+            status = ground_truth.run(
+                folder, also, words, env=self.environment(), timeout=PATIENCE * seconds
+            )
+        else:
+            status = self.plain(name, words, seconds=seconds)
+        taken = time.monotonic() - start
+        recording = Recording(
+            folder, status, taken, ground_truth.plan_of(folder), {}, ground_truth.load(folder)
+        )
+        recording.report = self.report(recording.traces())
+        self.check(f"{name}: the program ran", status == 0, status=status, seconds=taken)
+        self._adds_up(name, recording)
+        return recording
+
+    def plain(
+        self,
+        name: str,
+        command: list[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        seconds: float = 10,
+    ) -> int:
+        """Run without loggers; stdout goes to the plan of `name`."""
+        self.need(seconds)
+        folder = self.work / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / "plan.json", "wb") as plan:
+            environment = os.environ | self.environment() | (env or {})
+            done = subprocess.run(
+                command, stdout=plan, env=environment, timeout=PATIENCE * seconds, check=False
+            )
+        return done.returncode
+
+    def _adds_up(self, name: str, recording: Recording) -> None:
+        trace = recording.report["trace"]
+        dropped = sum(trace.get("dropped", {}).values())
+        self.check(
+            f"{name}: seen = recorded + dropped, nothing dropped",
+            trace.get("seen", 0) > 0 and trace["seen"] == trace["recorded"] and dropped == 0,
+            trace=trace,
+        )
+
+    def compare(self, name: str, recording: Recording, ops: Iterable[str]) -> None:
+        found = ground_truth.compare(recording.truth.counts, recording.report["shapes"], ops)
+        found["difference_count"] = len(found["differences"])
+        found["differences"] = found["differences"][:20]
+        found["routines"] = dict(recording.truth.routines.most_common())
+        self.check(name, ground_truth.agrees(found), **found)
