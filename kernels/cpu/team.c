@@ -7,9 +7,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* How long a thread looks for work before it sleeps: about 100 us, the gap between two calls of a
- * busy host. A sleeping thread costs the caller a system call to wake. */
-enum { SPINS = 10000 };
+/* How long a thread looks before it yields or sleeps. A helper that has to be woken comes too late
+ * for a product of 100 us: it looks for a few milliseconds, the pause between the calls of a busy
+ * host and less than the threads of the library itself do. */
+enum { SPINS = 10000, HELPER_SPINS = 100000 };
 
 /* The work that is on, in one word, so that a thread that comes late can never take a part of one
  * work for a part of another: next part (16 bits), parts (16 bits), number of the work. */
@@ -56,7 +57,7 @@ static void take_parts(void)
 
 static void wait_for_part(void)
 {
-    for (int i = 0; i < SPINS; i++) {
+    for (int i = 0; i < HELPER_SPINS; i++) {
         if (has_part(atomic_load(&team.now)))
             return;
         relax();
