@@ -25,6 +25,7 @@ struct record {
     struct bag bag;
     uint64_t calls;    /* of one launch */
     uint64_t launches; /* not yet turned into counts */
+    uint8_t phase;     /* that these were made in */
 };
 
 enum { FIRST_RECORDS = 1024 };
@@ -111,10 +112,21 @@ static void add_to(_Atomic uint64_t *counter, uint64_t by)
     atomic_store_explicit(counter, now + by, memory_order_release);
 }
 
-static void count_call(uint32_t entry, uint32_t count, void *launches)
+/* The entry of the same call in a phase, negative when there is no room. */
+static int32_t in_phase(uint32_t entry, uint8_t phase)
 {
-    uint64_t calls = *(uint64_t *)launches * count;
-    bool done = table_count_many(&counts->table, entry, calls);
+    if (phase == 0)
+        return (int32_t)entry;
+    struct tilewise_signature key = tap_in_phase(table_key(&counts->table, entry), phase);
+    return table_find(&counts->table, &key);
+}
+
+static void count_call(uint32_t entry, uint32_t count, void *exec)
+{
+    const struct record *r = exec;
+    uint64_t calls = r->launches * count;
+    int32_t counted = in_phase(entry, r->phase);
+    bool done = counted >= 0 && table_count_many(&counts->table, (uint32_t)counted, calls);
     add_to(done ? &counts->untimed : &counts->dropped[LOSS_NO_MEMORY], calls);
 }
 
@@ -122,7 +134,7 @@ static void settle(struct record *exec)
 {
     if (exec->launches == 0)
         return;
-    bag_each(&exec->bag, count_call, &exec->launches);
+    bag_each(&exec->bag, count_call, exec);
     if (exec->bag.lost && counts)
         add_to(&counts->dropped[LOSS_NO_MEMORY], exec->launches * exec->bag.lost);
     exec->launches = 0;
@@ -320,6 +332,9 @@ void graph_launch(const void *exec)
 }
 
 void graph_settle(void)
+        if (r->phase != tap_self.nvtx_phase)
+            settle(r);
+        r->phase = tap_self.nvtx_phase;
 {
     if (!atomic_exchange(&dirty, false))
         return;

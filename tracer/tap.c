@@ -12,6 +12,7 @@
 #include "tracer/flush.h"
 #include "tracer/graph.h"
 #include "tracer/host.h"
+#include "tracer/nvtx_range.h"
 #include "tracer/slot.h"
 
 enum state {
@@ -56,6 +57,17 @@ void tap_drop(enum loss_cause cause)
 bool tap_is_inert(void)
 {
     return atomic_load_explicit(&state, memory_order_relaxed) == INERT;
+}
+
+bool tap_is_loaded(void)
+{
+    return atomic_load_explicit(&state, memory_order_relaxed) != UNLOADED;
+}
+
+bool tap_is_listening(void)
+{
+    int now = atomic_load_explicit(&state, memory_order_relaxed);
+    return now == WANTED || now == STARTING || now == RECORDING;
 }
 
 static bool change(enum state from, enum state to)
@@ -108,6 +120,7 @@ static void forget_parent(void)
     atomic_store(&tap_epoch, TAP_OFF);
     graph_forget();
     cupti_forget();
+    nvtx_range_forget();
     if (!tap_is_inert())
         atomic_store(&state, WANTED);
 }

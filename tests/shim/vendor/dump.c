@@ -7,6 +7,8 @@
  *   dump streams DIR   "stream N CALLS" of the events
  *   dump counters DIR  "seen N", "recorded N", "failed N", "dropped N", "complete 0|1"
  *   dump facts DIR     "KEY VALUE"
+ *   dump phases DIR    "phase NAME ENTRIES ENDED CALLS", "mark NAME COUNT", "lost N" if any were,
+ *                      "without N": calls outside of every phase
  */
 #include <dirent.h>
 #include <stdbool.h>
@@ -16,9 +18,43 @@
 #include "rowtext.h"
 #include "traces/reader.h"
 
-enum { SIGNATURES = 1 << 16, STREAMS = 1024 };
+enum { SIGNATURES = 1 << 16, STREAMS = 1024, NAMES = 1 << 12 };
 
 static unsigned long long calls[SIGNATURES], streams[STREAMS];
+
+/* By name. */
+static struct {
+    unsigned long long entries, ended, calls, marks;
+} phases[NAMES];
+static unsigned long long in_phases, lost;
+
+static void add_phases(const struct phase_rows *rows)
+{
+    for (size_t i = 0; i < rows->ntotals; i++) {
+        phases[rows->totals[i].name % NAMES].entries += rows->totals[i].entries;
+        phases[rows->totals[i].name % NAMES].ended += rows->totals[i].ended;
+    }
+    for (size_t i = 0; i < rows->ncalls; i++) {
+        phases[rows->calls[i].name % NAMES].calls += rows->calls[i].calls;
+        in_phases += rows->calls[i].calls;
+    }
+    for (size_t i = 0; i < rows->nmarks; i++)
+        phases[rows->marks[i].name % NAMES].marks++;
+    lost += rows->lost;
+}
+
+static void print_phases(const struct reader *r, unsigned long long recorded)
+{
+    for (uint32_t i = 0; i < NAMES; i++) {
+        if (phases[i].entries + phases[i].calls)
+            printf("phase %s %llu %llu %llu\n", reader_string(r, i), phases[i].entries,
+                   phases[i].ended, phases[i].calls);
+        if (phases[i].marks)
+            printf("mark %s %llu\n", reader_string(r, i), phases[i].marks);
+    }
+    lost ? printf("lost %llu\n", lost) : 0;
+    printf("without %llu\n", recorded - in_phases);
+}
 
 static void add_frame(const struct reader_frame *frame, bool with_facts)
 {
@@ -30,6 +66,8 @@ static void add_frame(const struct reader_frame *frame, bool with_facts)
     }
     for (size_t i = 0; i < frame->ncounts; i++)
         calls[frame->counts[i].signature % SIGNATURES] += frame->counts[i].calls;
+    if (frame->phases)
+        add_phases(frame->phases);
     for (size_t i = 0; with_facts && i < frame->nfacts; i++)
         printf("%s %s\n", frame->facts[i].key, frame->facts[i].value);
 }
@@ -76,6 +114,8 @@ static int dump(const char *path, const char *what)
     size_t count;
     memset(calls, 0, sizeof calls);
     memset(streams, 0, sizeof streams);
+    memset(phases, 0, sizeof phases);
+    in_phases = lost = 0;
     if (reader_open(&r, path, &fault) != ST_OK)
         return 1;
     while (reader_next(r, &frame, &fault) == ST_OK)
@@ -86,6 +126,8 @@ static int dump(const char *path, const char *what)
         printf("seen %llu\nrecorded %llu\nfailed %llu\ndropped %llu\ncomplete %d\n",
                (unsigned long long)c->seen, (unsigned long long)c->recorded,
                (unsigned long long)c->failed, (unsigned long long)loss_total(c), shard->complete);
+    else if (strcmp(what, "phases") == 0)
+        print_phases(r, c->recorded);
     else if (strcmp(what, "streams") == 0)
         for (int i = 0; i < STREAMS; i++)
             streams[i] ? printf("stream %d %llu\n", i, streams[i]) : 0;
