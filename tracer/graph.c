@@ -322,6 +322,9 @@ void graph_launch(const void *exec)
         tap_drop_many(tap_self.loss, r->calls);
     else if (r && r->calls && counts) {
         add_to(&counts->seen, r->calls);
+        if (r->phase != tap_self.nvtx_phase)
+            settle(r);
+        r->phase = tap_self.nvtx_phase;
         r->launches++;
     }
     unlock();
@@ -332,9 +335,6 @@ void graph_launch(const void *exec)
 }
 
 void graph_settle(void)
-        if (r->phase != tap_self.nvtx_phase)
-            settle(r);
-        r->phase = tap_self.nvtx_phase;
 {
     if (!atomic_exchange(&dirty, false))
         return;
