@@ -197,11 +197,11 @@ static int32_t entry_of(const struct tilewise_signature *key)
     return counts ? table_find(&counts->table, &launched) : TABLE_NO_MEMORY;
 }
 
-void graph_add_call(uint64_t capture, const struct tilewise_signature *key)
+static void add_call(uint64_t name, enum kind kind, const struct tilewise_signature *key)
 {
     int kept = errno;
     lock();
-    struct record *r = get(capture, CAPTURE);
+    struct record *r = get(name, kind);
     int32_t entry = r ? entry_of(key) : 0;
     if (r && entry >= 0)
         bag_add(&r->bag, (uint32_t)entry, 1);
@@ -209,6 +209,16 @@ void graph_add_call(uint64_t capture, const struct tilewise_signature *key)
         r->bag.lost++;
     unlock();
     errno = kept;
+}
+
+void graph_add_call(uint64_t capture, const struct tilewise_signature *key)
+{
+    add_call(capture, CAPTURE, key);
+}
+
+void graph_add_work(const void *graph, const struct tilewise_signature *key)
+{
+    add_call(name_of(graph), GRAPH, key);
 }
 
 static void remember_query(const void *begin)

@@ -31,6 +31,8 @@ uint64_t graph_capture_of(void *stream);
 
 /* A call was captured: it is part of capture `capture`. */
 void graph_add_call(uint64_t capture, const struct tilewise_signature *key);
+/* A library put the work of a call into `graph`. */
+void graph_add_work(const void *graph, const struct tilewise_signature *key);
 
 /* A capture began on `stream` through the function `begin`, into a new graph or one that exists. */
 void graph_begin(void *stream, const void *begin, bool into_existing);

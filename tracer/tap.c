@@ -244,10 +244,9 @@ bool tap_enter_slow(const void *caller)
     if (is_off(atomic_load_explicit(&state, memory_order_relaxed)))
         return false;
     if (self->phase != TAP_OUTSIDE) {
-        /* The library's own calls come from inside it, or return to us where it left by a jump;
-         * anything else is a signal handler. */
-        bool inner = slot_is_library(caller) || host_is_self(caller);
-        if (self->phase == TAP_BUSY || !inner)
+        /* The library's own calls come from inside it or a part of it, or return to us where it
+         * left by a jump; anything else is a signal handler. */
+        if (self->phase == TAP_BUSY || !(host_is_self(caller) || slot_is_vendor(caller)))
             tap_drop(LOSS_REENTRANT);
         return false;
     }
