@@ -9,6 +9,7 @@
 
 #include "analysis/evidence.h"
 #include "analysis/gain.h"
+#include "analysis/phases.h"
 #include "analysis/quantile.h"
 
 enum { NOTES_MAX = 32 };
@@ -141,9 +142,10 @@ static enum status build_shapes(struct analysis *a)
     for (size_t i = 0; i < shapes; i++)
         a->shapes[i].time_share =
             a->summary->time_ns ? (double)a->shapes[i].time_ns / (double)a->summary->time_ns : NAN;
+    enum status st = phases_attach(a, key);
     qsort(a->shapes, shapes, sizeof *a->shapes, by_shape_time);
     free(all);
-    return ST_OK;
+    return st;
 }
 
 /* Same (op, dtype of C) and, for classes, the same class. */
@@ -435,6 +437,7 @@ void analysis_free(struct analysis *a)
     free_groups(a->ops, a->nops);
     free_groups(a->classes, a->nclasses);
     free(a->shapes);
+    free(a->phase_rows);
     free(a->result_of);
     free(a->notes);
     free(a);

@@ -10,6 +10,7 @@
 #include "analysis/chart.h"
 #include "analysis/escape.h"
 #include "analysis/html_style.h"
+#include "analysis/phases.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
 
@@ -351,6 +352,7 @@ void report_html(const struct analysis *a, FILE *out)
     coverage(a, out);
     matrix(a, out);
     cards(a, out);
+    phases_html(a, out);
     shapes(a, out);
     replay(a, out);
     method(a, out);

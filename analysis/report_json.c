@@ -7,6 +7,7 @@
 
 #include "analysis/escape.h"
 #include "analysis/evidence.h"
+#include "analysis/phases_json.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
 
@@ -332,6 +333,7 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
     for (size_t i = 0; r && i < r->ncandidates; i++)
         candidate(g, &r->candidates[i]);
     yajl_gen_array_close(g);
+    phases_json_shape(g, row);
     yajl_gen_map_close(g);
 }
 
@@ -453,6 +455,7 @@ static enum status document(yajl_gen g, const struct analysis *a)
         shape(g, &a->shapes[i]);
     yajl_gen_array_close(g);
     enum status st = kernels(g, a->summary);
+    phases_json(g, a->summary);
     open_map(g, "fidelity");
     key_real(g, "total", a->fidelity.total);
     key_real(g, "median_abs_error", a->fidelity.median_abs_error);

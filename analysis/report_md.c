@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "analysis/escape.h"
+#include "analysis/phases.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
 
@@ -88,6 +89,7 @@ void report_md(const struct analysis *a, FILE *out)
     coverage(a, out);
     matrix(a, out);
     verdicts(a, out);
+    phases_md(a, out);
     fputs(
         "\n## Largest shapes\n\n| operation | m x n x k | trans | calls | time | candidate against "
         "best |\n| --- | --- | --- | ---: | ---: | --- |\n",

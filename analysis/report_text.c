@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analysis/escape.h"
+#include "analysis/phases.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
 
@@ -155,6 +156,7 @@ void report_text(const struct analysis *a, FILE *out)
     gpu(a, out);
     matrix(a, out);
     verdicts(a, out);
+    phases_text(a, out);
     shapes(a, out);
     replay(a, out);
 }
