@@ -93,6 +93,8 @@ static bool read_tensor(struct json text, struct cudnn_tensor *t)
         else if (json_is(name, "vectCount"))
             t->is_plain = json_is(value, "1");
     }
+    for (int i = 0; i < t->rank; i++)
+        t->is_plain = t->is_plain && t->size[i] > 0 && t->size[i] <= INT32_MAX;
     return t->name.at && strides == t->rank;
 }
 

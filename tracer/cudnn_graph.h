@@ -20,7 +20,7 @@ struct cudnn_graph {
         uint32_t hash;   /* of everything but the name */
         uint16_t number; /* in order of use, from 1; 0 = not used yet */
         uint8_t dtype;
-        bool is_virtual, is_plain; /* a step between two operations; one value an element */
+        bool is_virtual, is_plain; /* a step between two operations; sizes are those of values */
         int rank;
         int64_t size[CUDNN_GRAPH_RANK], stride[CUDNN_GRAPH_RANK];
     } tensor[CUDNN_GRAPH_TENSORS];
