@@ -148,11 +148,11 @@ static enum status build_shapes(struct analysis *a)
     return st;
 }
 
-/* Same (op, dtype of C) and, for classes, the same class. */
+/* Same (op, type of the shape) and, for classes, the same class. */
 static bool belongs(const struct analysis_group *g, const struct tilewise_signature *s,
                     const char *shape_class)
 {
-    return g->op == s->op && g->dtype == s->dtype_c &&
+    return g->op == s->op && g->dtype == shape_dtype(s) &&
            (!g->shape_class || strcmp(g->shape_class, shape_class) == 0);
 }
 
@@ -168,7 +168,7 @@ static struct analysis_group *find_group(struct analysis_group **groups, size_t 
         return NULL;
     *groups = more;
     more[*count] =
-        (struct analysis_group){ .op = s->op, .dtype = s->dtype_c, .shape_class = shape_class };
+        (struct analysis_group){ .op = s->op, .dtype = shape_dtype(s), .shape_class = shape_class };
     return &more[(*count)++];
 }
 

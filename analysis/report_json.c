@@ -271,7 +271,7 @@ static unsigned epilogue_of(const struct tilewise_signature *s)
 static void shape_problem(yajl_gen g, const struct tilewise_signature *s)
 {
     key_text(g, "op", tilewise_op_name(s->op));
-    key_text(g, "dtype", tilewise_dtype_name(s->dtype_c));
+    key_text(g, "dtype", tilewise_dtype_name(shape_dtype(s)));
     key_signed(g, "m", s->m);
     key_signed(g, "n", s->n);
     key_signed(g, "k", s->k);
