@@ -11,6 +11,7 @@ import io
 import json
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -90,6 +91,35 @@ def test_math_modes():
     }, modes
     assert vendor_log.math_mode("CUBLAS_DEFAULT_MATH") == 0
     assert vendor_log.math_mode("CUBLAS_DEFAULT_MATH | CUBLAS_MATH_X(16)") == 16
+
+
+def test_a_math_mode_of_the_handle_makes_tf32():
+    tf32 = {c.routine for c in cublas().calls if c.compute == "tf32"}
+    assert tf32 == {"cublasSgemm_v2", "cublasSgemmStridedBatched"}, tf32
+    assert all(c.math_mode == 3 for c in cublas().calls if c.compute == "tf32")
+    text = "".join(lines("cublas.log"))
+    everywhere = CublasLog(
+        re.sub(r"(?m)MathMode=.*$", "MathMode=CUBLAS_TF32_TENSOR_OP_MATH", text).splitlines()
+    )
+    for call in everywhere.calls:
+        single = call.dtype_a in ("f32", "c64")
+        assert (call.compute == "tf32") == single, call
+
+
+def test_a_mode_belongs_to_its_handle_and_ends_with_it():
+    record = lines("cublas.log")
+    first = next(i for i, line in enumerate(record) if "TF32_TENSOR_OP_MATH" in line and i > 0)
+    start = max(i for i in range(first) if record[i].startswith("I! "))
+    call = record[start : first + 1]
+    assert "cublasSgemm" in call[0]
+    other = [
+        line.replace("MathMode=CUBLAS_TF32_TENSOR_OP_MATH", "MathMode=CUBLAS_DEFAULT_MATH").replace(
+            "0x0x", "0x0xf"
+        )
+        for line in call
+    ]
+    found = [one.compute for one in CublasLog(call + other + call).calls]
+    assert found == ["tf32", "f32", "tf32"], found
 
 
 def test_strided_batch():
@@ -313,6 +343,17 @@ def test_nccl():
     assert counts[nccl_log.Collective("collective", "bf16", 4194307, 2, "AllReduce")] == 1
     assert counts[nccl_log.Collective("collective", "f32", 4096, 2, "ReduceScatter")] == 1
     assert {call.dtype for call in counts} == {"f32", "bf16", "i64"}
+
+
+def test_collectives_agree_on_every_dimension():
+    counts = nccl_log.collectives(lines("nccl.log"))
+    rows = [
+        {"op": "collective", "dtype": c.dtype, "m": c.m, "n": c.n, "k": 1, "batch": 1, "calls": n}
+        for c, n in counts.items()
+    ]
+    assert ground_truth.agrees(ground_truth.compare(counts, rows, ["collective"]))
+    rows[0]["n"] += 1
+    assert not ground_truth.agrees(ground_truth.compare(counts, rows, ["collective"]))
 
 
 def test_a_folder_of_logs():
