@@ -4,12 +4,6 @@
 . "$TILEWISE_SOURCE/tests/tap.sh"
 . "$TILEWISE_SOURCE/tests/shim/vendor/vendor.sh"
 
-rows() { # FILE...: symbols of the rows of tables
-    for table; do
-        printf '#define ROW(family, symbol, ...) @symbol\n#include "tracer/%s"\n' "$table" |
-            cc -E -P -x c -I "$TILEWISE_SOURCE" - | tr ' ' '\n' | sed -n 's/^@//p'
-    done | LC_ALL=C sort
-}
 exports() { nm -D --defined-only "$1" | sed -n 's/.* T \(\(cu\|nccl\)[a-zA-Z0-9_]*\)$/\1/p' | LC_ALL=C sort; }
 all_exported() { diff <(rows cublas.def cublas_state.def cublaslt.def cudnn.def cudnn_plan.def cupti_user.def driver.def graph.def nccl.def) <(exports "$SHIM"); }
 no_first_interface() { ! exports "$SHIM" | grep -E '^cublas[SDCZ]gem[mv]$'; }
