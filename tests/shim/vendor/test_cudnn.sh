@@ -28,4 +28,14 @@ check "a plan put into a CUDA graph counts by the launches" populates
 check "calls of the graph have a row of their own" \
     equal "$(dump graphs populate)" "cudnnBackendPopulateCudaGraph 50"
 check "without the shim the program runs as well" "$VENDOR_BIN/host_cudnn_plan" convolutions
+
+real() { # PRELOADED...: the real cuDNN, where executions do nothing
+    TILEWISE_OUT="$work/real" LD_PRELOAD="$*" "$VENDOR_BIN/host_cudnn_real" >"$work/real.said"
+}
+real_rows() { real "$SHIM" "$VENDOR_BIN/libcudnn_nothing.so" && same_rows real; }
+if real "$VENDOR_BIN/libcudnn_nothing.so" 2>/dev/null; then
+    check "the real cuDNN tells what its plan does" real_rows
+else
+    skip "the real cuDNN tells what its plan does" "it makes no plan here"
+fi
 finish
