@@ -7,6 +7,8 @@
  *   dump streams DIR   "stream N CALLS" of the events
  *   dump counters DIR  "seen N", "recorded N", "failed N", "dropped N", "complete 0|1"
  *   dump facts DIR     "KEY VALUE"
+ *   dump timeline DIR  "stream N KERNELS COPIES FILLS LAUNCHED FIRST GRAPH", "missing N", and
+ *                      "gaps NS ..." between the work of stream 1 to the nearest 100
  *   dump phases DIR    "phase NAME ENTRIES ENDED CALLS", "mark NAME COUNT", "lost N" if any were,
  *                      "without N": calls outside of every phase
  */
@@ -16,7 +18,7 @@
 #include <string.h>
 
 #include "rowtext.h"
-#include "traces/reader.h"
+#include "traces/timeline.h"
 
 enum { SIGNATURES = 1 << 16, STREAMS = 1024, NAMES = 1 << 12 };
 
@@ -106,12 +108,58 @@ static void print_calls(const struct reader *r, const char *what)
     }
 }
 
+static void print_stream(const struct timeline_stream *s)
+{
+    unsigned work[3] = { 0 }, launched = 0, first = 0, graph = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct timeline_interval *v = &s->interval[i];
+        work[v->work]++;
+        launched += v->launch_ns != GPU_NO_TIME;
+        first += v->is_first;
+        graph += v->in_graph;
+    }
+    printf("stream %u %u %u %u %u %u %u\n", s->stream, work[GPU_KERNEL], work[GPU_COPY],
+           work[GPU_FILL], launched, first, graph);
+}
+
+static void print_gaps(const struct timeline_stream *s)
+{
+    printf("gaps");
+    for (size_t i = 1; i < s->count && i < 6; i++)
+        printf(" %llu",
+               (unsigned long long)(s->interval[i].start_ns - s->interval[i - 1].end_ns + 50) /
+                   100 * 100);
+    printf("\n");
+}
+
+static int dump_timeline(const char *path)
+{
+    struct timeline *t;
+    struct timeline_window w;
+    unsigned long long missing = 0;
+    if (timeline_open(&t, path, NULL) != ST_OK)
+        return 1;
+    while (timeline_next(t, &w, NULL) == ST_OK) {
+        missing += w.missing;
+        for (size_t i = 0; i < w.nstreams; i++) {
+            print_stream(&w.streams[i]);
+            if (w.streams[i].stream == 1)
+                print_gaps(&w.streams[i]);
+        }
+    }
+    printf("missing %llu\n", missing);
+    timeline_close(t);
+    return 0;
+}
+
 static int dump(const char *path, const char *what)
 {
     struct reader *r;
     struct reader_frame frame;
     struct fault fault;
     size_t count;
+    if (strcmp(what, "timeline") == 0)
+        return dump_timeline(path);
     memset(calls, 0, sizeof calls);
     memset(streams, 0, sizeof streams);
     memset(phases, 0, sizeof phases);
