@@ -173,9 +173,8 @@ static void start(void)
     epoch++;
     atomic_store(&state, RECORDING);
     cupti_allow();
-    if (flush_start())
-        atomic_store(&tap_epoch, epoch);
-    else
+    atomic_store(&tap_epoch, epoch); /* first: the writer may find that it is to pause */
+    if (!flush_start())
         tap_give_up();
 }
 
