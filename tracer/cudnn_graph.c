@@ -322,8 +322,13 @@ static bool set_products(struct cudnn_graph *g, const struct cudnn_node **matmul
     if (!q || !k || !scores || !scores->is_virtual || !has_exponential(g))
         return false;
     for (int i = 1; i < count; i++) {
-        const struct cudnn_tensor *t = port(g, matmul[i], is_gradient ? 2 : 0, 3);
-        fits = fits || (t && same_sizes(t, scores));
+        const struct cudnn_tensor *left = port(g, matmul[i], 0, 3),
+                                  *t = is_gradient ? port(g, matmul[i], 2, 3) : left;
+        bool is_like = left && t && same_sizes(t, scores);
+        /* Either may come first: where heads of keys and values differ in width, which is which? */
+        if (is_like && is_gradient && last(left, 0) != last(q, 0))
+            return false;
+        fits = fits || is_like;
     }
     struct attention a = { q, k, q, q, last(k, 0) };
     if (!is_gradient) {

@@ -270,6 +270,30 @@ static void attentions(void)
     expect(attention(TILEWISE_F32), 4);
 }
 
+/* Heads of values of `width`. */
+static int gradient(D *op, int64_t width)
+{
+    const int64_t *scores = SIZES(4, 16, 256, 512), *turned = SIZES(4, 16, 512, 256);
+    D q = tensor(F16, SIZES(4, 16, 256, 64)), k = tensor(F16, SIZES(4, 16, 64, 512));
+    D dy = tensor(F16, SIZES(4, 16, 256, width)), s = step(scores), p = step(scores);
+    op[0] = matmul(q, k, s);
+    op[1] = pointwise(FAKE_EXP, s, NULL, p);
+    op[2] = matmul(dy, tensor(F16, SIZES(4, 16, width, 512)), step(scores));
+    op[3] = matmul(step(turned), dy, tensor(F16, SIZES(4, 16, 512, width)));
+    op[4] = matmul(step(scores), tensor(F16, SIZES(4, 16, 512, 64)), step(SIZES(4, 16, 256, 64)));
+    op[5] = matmul(step(turned), q, tensor(F16, SIZES(4, 16, 512, 64)));
+    return 6;
+}
+
+static void gradients(void)
+{
+    D op[MOST_OPS];
+    execute(plan_of(op, gradient(op, 64)), 3);
+    expect(attention(TILEWISE_F32), 3);
+    execute(plan_of(op, gradient(op, 32)), 2);
+    expect(shapeless, 2);
+}
+
 static void products_alone(void)
 {
     D op = matmul(tensor(F16, SIZES(1, 4, 128, 64)), tensor(F16, SIZES(1, 4, 64, 256)),
@@ -460,6 +484,7 @@ int main(int argc, char **argv)
         { "convolutions", convolutions },
         { "twice", twice },
         { "attentions", attentions },
+        { "gradients", gradients },
         { "products_alone", products_alone },
         { "fused", fused },
         { "shapes_unknown", shapes_unknown },

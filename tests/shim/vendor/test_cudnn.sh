@@ -14,6 +14,7 @@ rows_of() { run "$1" && same_rows "$1" && counted "$1" "${2:-0}" "${3:-0}"; }
 check "convolutions of each direction, each padding apart" rows_of convolutions
 check "the same graph built twice is one row" rows_of twice
 check "attention, as one operation and as two products with a softmax" rows_of attentions
+check "the gradient of attention, where it is clear which heads are whose" rows_of gradients
 check "a product" rows_of products_alone
 check "fused ends are told apart" rows_of fused
 check "graphs that are not understood are counted without a shape" rows_of shapes_unknown
