@@ -481,20 +481,11 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } scenario[] = {
-        { "convolutions", convolutions },
-        { "twice", twice },
-        { "attentions", attentions },
-        { "gradients", gradients },
-        { "products_alone", products_alone },
-        { "fused", fused },
-        { "shapes_unknown", shapes_unknown },
-        { "types_unknown", types_unknown },
-        { "from_json", from_json },
-        { "reuse", reuse },
-        { "threads", threads },
-        { "inner", inner },
-        { "handler", handler },
-        { "populate", populate },
+#define RUN(name) { #name, name }
+        RUN(convolutions),   RUN(twice),    RUN(attentions),     RUN(gradients),
+        RUN(products_alone), RUN(fused),    RUN(shapes_unknown), RUN(types_unknown),
+        RUN(from_json),      RUN(reuse),    RUN(threads),        RUN(inner),
+        RUN(handler),        RUN(populate),
     };
     for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++)
         if (argc == 2 && strcmp(argv[1], scenario[i].name) == 0) {
