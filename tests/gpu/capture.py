@@ -137,6 +137,22 @@ def write(session: Session, facts: dict, out: pathlib.Path) -> None:
     out.with_suffix(".md").write_text(as_markdown(report, session.checks), encoding="utf-8")
 
 
+def write_samples(session: Session, facts: dict, folder: pathlib.Path) -> None:
+    """The traces and how each was made."""
+    made = []
+    for name, (trace, words) in session.samples.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        target = folder / f"{name}.twt"
+        shutil.copyfile(trace, target)
+        option, workload, *given = words
+        program = f"tests/gpu/workloads/{workload}.py"
+        command = " ".join(["tilewise record", option, "-- python3", program, *given])
+        made.append({"file": target.name, "bytes": target.stat().st_size, "command": command})
+    if made:
+        manifest = {"environment": facts, "samples": made}
+        (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True, help="a tilewise build")
@@ -158,6 +174,7 @@ def main() -> int:
     try:
         run(session, [name for name in given.only.split(",") if name])
         write(session, facts, given.out)
+        write_samples(session, facts, given.out.parent / "samples")
     finally:
         if not given.keep:
             shutil.rmtree(work, ignore_errors=True)

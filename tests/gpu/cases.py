@@ -9,8 +9,11 @@ What is read of a report beside the fields of its contract, for GPU time:
 """
 
 import json
+import math
+import pathlib
 import re
 from collections import Counter
+from collections.abc import Iterable
 
 import nccl_log
 from ground_truth import MATRIX_OPS
@@ -23,6 +26,9 @@ GEMM_KERNEL = re.compile(r"nvjet|gemm|cutlass.*_s\d+|splitK|gemv|cublas", re.IGN
 ATTRIBUTED_SHARE_MIN = 0.95
 # The same work in two runs: kernel times repeat within a few per cent.
 REPEATED_TIME_SHARE = 0.05
+SAMPLE_BYTES_MAX = 200 << 10
+STEADY_DECODER = ("--mode", "graph", "--batch", "16", "--seconds", "8")
+PREFILL = ("--mode", "eager", "--batch", "4", "--prompt", "512", "--steps", "1")
 
 
 def eager(session: Session) -> None:
@@ -120,6 +126,71 @@ def _attributed(session: Session, report: dict, wanted: dict) -> None:
     )
 
 
+def _share(report: dict) -> float:
+    """Of GPU time: what products took."""
+    gpu = report["trace"].get("gpu") or {}
+    products = [shape for shape in report["shapes"] if shape["op"] in MATRIX_OPS]
+    return sum(s.get("gpu_time_ns") or 0 for s in products) / max(1, gpu.get("time_ns") or 0)
+
+
+def windows(session: Session) -> None:
+    """What a few short windows say of where GPU time goes, against a record of everything."""
+    command = session.workload("decoder", *STEADY_DECODER)
+    few = session.recorded("windows", command, gpu_time="windows", logged=False)
+    session.keep("llm-decode-graph", few, ["--gpu-time=windows", "decoder", *STEADY_DECODER])
+    every = session.recorded("windows-full", command, gpu_time="full", logged=False)
+    got, wanted = _share(few.report), _share(every.report)
+    gpu = few.report["trace"].get("gpu") or {}
+    session.figures["windows"] = gpu | {"share": got, "share_full": wanted}
+    session.check(
+        "b: windows and the full record agree on the share of products in GPU time within 5 %",
+        gpu.get("windows", 0) > 0 and wanted > 0 and abs(got / wanted - 1) <= REPEATED_TIME_SHARE,
+        windows=gpu,
+        share=got,
+        share_full=wanted,
+    )
+
+
+def samples(session: Session) -> None:
+    """Small traces of real work, for readers without a GPU; `windows` has made the first."""
+    for name, workload, given in (
+        ("llm-prefill-eager", "decoder", PREFILL),
+        ("jax", "jax_matmul", ("--repeat", "5")),
+    ):
+        command = session.workload(workload, *given)
+        recording = session.recorded(f"sample-{name}", command, gpu_time="full", logged=False)
+        session.keep(name, recording, ["--gpu-time=full", workload, *given])
+    sizes = {name: path.stat().st_size for name, (path, _) in session.samples.items()}
+    session.check(
+        "three sample traces, each below 200 KiB",
+        len(sizes) >= 3 and max(sizes.values()) < SAMPLE_BYTES_MAX,
+        bytes=sizes,
+    )
+
+
+def nvtx(session: Session) -> None:
+    command = session.workload("nvtx_ops")
+    recording = session.recorded("nvtx", command, options=["--nvtx"], logged=False)
+    plan, report = recording.plan, recording.report
+    phases = {phase["name"]: phase["entries"] for phase in report.get("phases") or []}
+    wanted = plan.get("phases", {})
+    session.check(
+        "phases by NVTX ranges",
+        bool(wanted) and all(phases.get(name) == entries for name, entries in wanted.items()),
+        wanted=wanted,
+        got=report.get("phases"),
+    )
+    adds = Counter({math.prod(row["size"]): row["calls"] for row in plan.get("adds", [])})
+    got: Counter = Counter()
+    for row in report["shapes"]:
+        if row["op"] == "add":
+            got[row["m"] * row["n"] * row["batch"]] += row["calls"]
+    session.check(
+        "additions by PyTorch's emit_nvtx, sizes and counts", got == adds != Counter(),
+        wanted=adds, got=got,
+    )  # fmt: skip
+
+
 def other_hosts(session: Session) -> None:
     recording = session.recorded("jax", session.workload("jax_matmul"))
     session.compare("c: JAX, call for call", recording, MATRIX_OPS)
@@ -146,17 +217,35 @@ def nccl(session: Session) -> None:
     ranks = len(recording.plan.get("ranks", []))
     session.figures["NCCL ranks"] = ranks
     session.compare(f"e: NCCL over {ranks} GPU, call for call", recording, ["collective"])
-    wanted = []
-    for path in recording.folder.glob("nccl.*.log"):
-        with open(path, encoding="utf-8", errors="replace") as lines:
-            if calls := nccl_log.collectives(lines).total():
-                wanted.append(calls)
-    reports = [session.report([path]) for path in recording.traces()]
-    per_file = [sum(s["calls"] for s in r["shapes"] if s["op"] == "collective") for r in reports]
-    got = [calls for calls in per_file if calls]
+    logs = recording.folder.glob("nccl.*.log")
+    wanted = [calls for path in logs if (calls := _rank(path))]
+    got = []
+    for path in recording.traces():
+        rows = [s for s in session.report([path])["shapes"] if s["op"] == "collective"]
+        if rows:
+            keys = [(str((s["dtype"], s["m"], s["n"])), s["calls"]) for s in rows]
+            got.append(_sum(keys))
+    key = str
     session.check(
-        "e: collectives of each rank", sorted(got) == sorted(wanted) != [], wanted=wanted, got=got
+        "e: sizes and counts of each rank",
+        sorted(got, key=key) == sorted(wanted, key=key) and len(got) == ranks > 0,
+        ranks=ranks,
+        wanted=wanted,
+        got=got,
     )
+
+
+def _rank(path: pathlib.Path) -> dict[str, int]:
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        calls = nccl_log.collectives(lines)
+    return _sum((str((c.dtype, c.m, c.n)), n) for c, n in calls.items())
+
+
+def _sum(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    total: Counter = Counter()
+    for key, count in pairs:
+        total[key] += count
+    return dict(sorted(total.items()))
 
 
 def profiler(session: Session) -> None:
@@ -179,4 +268,7 @@ CASES = {
     "d": cudnn,
     "e": nccl,
     "profiler": profiler,
+    "windows": windows,
+    "samples": samples,
+    "nvtx": nvtx,
 }

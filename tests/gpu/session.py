@@ -47,6 +47,7 @@ class Session:
     def __init__(
         self, build: pathlib.Path, tools: pathlib.Path, work: pathlib.Path, minutes: float
     ):
+        self.samples: dict[str, tuple[pathlib.Path, list[str]]] = {}  # name -> (trace, words)
         self.tilewise = str(build / "bin" / "tilewise")
         self.shim = str(build / "lib" / "libtilewise-tracer.so")
         self.tools, self.work = tools, work
@@ -76,6 +77,12 @@ class Session:
         """The words that record a command into `folder`."""
         return [self.tilewise, "record", "-o", str(folder), *options, "--"]
 
+    def keep(self, name: str, recording: Recording, words: list[str]) -> None:
+        """Offer the largest trace of a recording as the sample `name`; words: how it was made."""
+        traces = recording.traces()
+        if traces:
+            self.samples[name] = (max(traces, key=lambda path: path.stat().st_size), words)
+
     def environment(self) -> dict[str, str]:
         return {"TILEWISE_SHIM": self.shim}
 
@@ -96,6 +103,7 @@ class Session:
         *,
         also: Iterable[str] = (),
         gpu_time: str = "off",
+        options: Iterable[str] = (),
         logged: bool = True,
         seconds: float = 20,
     ) -> Recording:
@@ -104,7 +112,7 @@ class Session:
         self.need(seconds)
         folder = self.work / name
         traces = folder / "traces"
-        words = self.record(traces, f"--gpu-time={gpu_time}") + command
+        words = self.record(traces, f"--gpu-time={gpu_time}", *options) + command
         start = time.monotonic()
         if logged:
             status = ground_truth.run(
