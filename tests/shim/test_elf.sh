@@ -9,9 +9,9 @@ rows=$(gcc -E -P -DROW\(f,s,...\)=ROW:s: -I"$TILEWISE_SOURCE" -include tracer/sl
 exports() {
     [ "$(echo "$rows" | wc -l)" -ge 170 ] || return 1
     diff <(nm -D --defined-only "$SHIM" | awk '{ print $3 }' | sort) \
-        <(printf '%s\ndlsym\ndlvsym\nInitializeInjection\n' "$rows" | sort)
+        <(printf '%s\ndlsym\ndlvsym\nInitializeInjection\nInitializeInjectionNvtx2\n' "$rows" | sort)
 }
-check "it exports the rows of the tables, dlsym, dlvsym and the injection entry, and nothing else" exports
+check "it exports the rows of the tables, dlsym, dlvsym and the injection entries, and nothing else" exports
 needed() { [ "$(readelf -dW "$SHIM" | grep -o 'NEEDED.*\[.*\]' | grep -o '\[.*\]')" = '[libc.so.6]' ]; }
 check "it needs libc and nothing else" needed
 floor() {

@@ -84,6 +84,17 @@ injected_alone() { # without a preload, the door alone: operators, but no calls
 }
 check "loaded by NVTX alone" injected_alone
 
+by_python() {
+    recorded python env TILEWISE_NVTX=1 NVTX_INJECTION64_PATH="$SHIM" python3 \
+        "$TILEWISE_SOURCE/tests/shim/vendor/nvtx_python.py" "$VENDOR_BIN/libfake_cublas.so" &&
+        same_phases python && adds_up python
+}
+if python3 -c 'import nvtx' 2>/dev/null; then
+    check "Python's nvtx" by_python
+else
+    skip "Python's nvtx" "the package is not installed"
+fi
+
 by_record() {
     "$TILEWISE" record --nvtx -o "$work/command" -- "$VENDOR_BIN/host_nvtx" phases \
         >"$work/command.said" 2>"$work/command.err" && same_phases command
