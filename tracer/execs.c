@@ -67,6 +67,7 @@ void execs_remove(uint64_t name)
     if (!e)
         return;
     atomic_store_explicit(&e->name, LEFT, memory_order_release);
+    atomic_store(&e->unclear, false);
     for (int i = 0; i < EXECS_PHASES; i++)
         atomic_store(&e->launches[i], 0);
 }

@@ -19,6 +19,7 @@ enum { EXECS_PHASES = 8 };
 struct exec {
     _Atomic uint64_t name;
     _Atomic uint64_t calls, nodes;           /* of one launch */
+    _Atomic bool unclear;                    /* it holds more than can be counted */
     _Atomic uint64_t launches[EXECS_PHASES]; /* times << 8 | phase; the last: of no phase */
 };
 
