@@ -14,9 +14,9 @@ import contextlib
 import json
 import os
 import pathlib
-import selectors
 import statistics
 import subprocess
+import threading
 
 import intervals
 from session import Session
@@ -55,14 +55,16 @@ class Player:
         )
 
     def _line(self, seconds: float) -> dict:
-        with selectors.DefaultSelector() as ready:
-            ready.register(self.child.stdout, selectors.EVENT_READ)
-            if not ready.select(seconds):
-                raise TimeoutError("a decoder does not answer")
-        line = self.child.stdout.readline()
-        if not line:
-            raise RuntimeError(f"a decoder ended: exit status {self.child.wait()}")
-        return json.loads(line) if line.startswith("{") else self._line(seconds)
+        """The next line of JSON; a decoder that is silent for too long is ended."""
+        late = threading.Timer(seconds, self.child.kill)
+        late.start()
+        try:
+            for line in self.child.stdout:
+                if line.startswith("{"):
+                    return json.loads(line)
+        finally:
+            late.cancel()
+        raise RuntimeError(f"a decoder ended or was silent: exit status {self.child.wait()}")
 
     def wait(self) -> None:
         self._line(START_SECONDS)

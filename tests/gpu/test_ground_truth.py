@@ -21,6 +21,7 @@ from collections import Counter
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import capture
 import cases
+import cost
 import cudnn_log
 import ground_truth
 import intervals
@@ -462,6 +463,33 @@ def test_verdicts_need_the_whole_interval():
     assert intervals.judge(intervals.Interval(0.002, 0.001, 0.004), 0.005) is True
     assert intervals.judge(intervals.Interval(0.009, 0.006, 0.012), 0.005) is False
     assert intervals.judge(intervals.Interval(0.004, 0.001, 0.008), 0.005) is None
+
+
+FAKE_DECODER = """
+import json, sys
+print("chatter")
+print(json.dumps({"ready": []}), flush=True)
+for line in sys.stdin:
+    if line.startswith("end"):
+        break
+    print(json.dumps({"steps": 5, "median_ns": 2.5}), flush=True)
+"""
+
+
+def test_a_player_answers_each_turn_and_its_end_is_told():
+    with tempfile.TemporaryDirectory() as name:
+        one = session(name)
+        one.workload = lambda *_: [sys.executable, "-c", FAKE_DECODER]
+        player = cost.Player(one, "none", 0)
+        player.wait()
+        assert [player.turn("eager", 0.1) for _ in range(3)] == [2.5] * 3
+        assert player.steps == 15
+        try:
+            player.turn("end", 0)
+            raise AssertionError("an answer from a process that ended")
+        except RuntimeError:
+            pass
+        player.end()
 
 
 def test_kernel_names_of_matrix_libraries():

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Traces of real GPUs (traces/samples, made by tests/gpu/run.sh capture) are read everywhere.
+. "$TILEWISE_SOURCE/tests/tap.sh"
+
+shopt -s nullglob
+samples=("$TILEWISE_SOURCE"/traces/samples/*.twt)
+is_small() { [ "$(stat -c %s "$1")" -lt 204800 ]; }
+has_work() {
+    "$TILEWISE" report --format=json "$1" >"$work/report.json"
+    [ $? -le 1 ] && /usr/bin/python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+sys.exit(not (r["shapes"] and r["trace"]["seen"] > 0))' "$work/report.json"
+}
+# reports FORMAT FILE: 0 or 1 is an answer (1: withheld), and something was printed.
+reports() {
+    "$TILEWISE" report --format="$1" "$2" >"$work/report"
+    [ $? -le 1 ] && [ -s "$work/report" ]
+}
+
+if [ ${#samples[@]} -eq 0 ]; then
+    printf '1..1\nok 1 - samples # SKIP traces/samples holds no trace yet\n'
+    exit 0
+fi
+check "at least three samples" test ${#samples[@]} -ge 3
+for sample in "${samples[@]}"; do
+    name=$(basename "$sample")
+    check "$name: less than 200 KiB" is_small "$sample"
+    check "$name: info" "$TILEWISE" info "$sample"
+    check "$name: validate" "$TILEWISE" validate "$sample"
+    check "$name: histogram" "$TILEWISE" histogram "$sample"
+    check "$name: holds work" has_work "$sample"
+    for format in text json csv md html; do
+        check "$name: report --format=$format" reports "$format" "$sample"
+    done
+done
+finish
