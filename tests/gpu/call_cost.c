@@ -21,7 +21,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
-enum { SIZE = 16, CALLS = 400, BATCHES = 100, WARM_UP = 3 };
+enum { SIZE = 16, CALLS = 400, BATCHES = 300, WARM_UP = 3 };
 
 struct problem {
     cublasHandle_t blas;

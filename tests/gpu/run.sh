@@ -4,7 +4,8 @@
 #   run.sh capture [--minutes 9] [--only a,b,...] [--keep DIR]
 # TILEWISE_BUILD is a build or an installation (bin/tilewise, lib/libtilewise-tracer.so), CUDA_HOME
 # the toolkit (/usr/local/cuda), PYTHON the python3 that has PyTorch, CAPTURE_OUT the report without
-# its suffix (docs/results/h200-capture). Prints TAP; without a GPU everything is skipped.
+# its suffix (docs/results/h200-capture); sample traces go to samples/ beside it. Prints TAP; without
+# a GPU everything is skipped.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +13,7 @@ root=$(cd "$here/../.." && pwd)
 cuda=${CUDA_HOME:-/usr/local/cuda}
 
 usage() {
-    sed -n '4,8s/^# \{0,1\}//p' "$0" >&2
+    sed -n '4,9s/^# \{0,1\}//p' "$0" >&2
     exit 64
 }
 
