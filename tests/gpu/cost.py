@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import threading
@@ -51,12 +52,22 @@ class Player:
         environment = os.environ | session.environment() | STILL
         self.steps = 0
         self.child = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            start_new_session=True,
         )
+
+    def _kill(self) -> None:
+        """The recorder and what it records."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.child.pid, signal.SIGKILL)
 
     def _line(self, seconds: float) -> dict:
         """The next line of JSON; a decoder that is silent for too long is ended."""
-        late = threading.Timer(seconds, self.child.kill)
+        late = threading.Timer(seconds, self._kill)
         late.start()
         try:
             for line in self.child.stdout:
@@ -83,7 +94,7 @@ class Player:
         try:
             self.child.wait(ANSWER_SECONDS)
         except subprocess.TimeoutExpired:
-            self.child.kill()
+            self._kill()
             self.child.wait()
 
 
