@@ -23,6 +23,7 @@ enum { EXIT_OWN_FAILURE = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT
 
 static const char *out, *events = "on", *allow, *gpu_time = "off";
 static uint64_t size_cap_bytes = (uint64_t)1 << 30;
+static double gpu_budget = 0.01;
 static bool with_cmdline, nvtx;
 
 static const struct option_row rows[] = {
@@ -37,6 +38,9 @@ static const struct option_row rows[] = {
       &gpu_time, "off|windows|full" },
     { "nvtx", 0, OPTION_FLAG, NULL,
       "keep phases apart: ranges and marks that the program names by NVTX", &nvtx, NULL },
+    { "gpu-budget", 0, OPTION_REAL, "SHARE",
+      "what gpu-time=windows may cost, of wall time (default: 0.01, at most 0.5)", &gpu_budget,
+      NULL },
     { "allow", 0, OPTION_TEXT, "LIST", "record these programs only (comma list of names)", &allow,
       NULL },
     { "with-cmdline", 0, OPTION_FLAG, NULL, "store the command line in the trace", &with_cmdline,
@@ -157,6 +161,8 @@ static void set_environment(const char *directory)
     setenv("TILEWISE_SIZE_CAP", text, 1);
     setenv("TILEWISE_EVENTS", events, 1);
     setenv("TILEWISE_GPU_TIME", gpu_time, 1);
+    snprintf(text, sizeof text, "%.6f", gpu_budget);
+    setenv("TILEWISE_GPU_BUDGET", text, 1);
     setenv("TILEWISE_NVTX", nvtx ? "1" : "0", 1);
     setenv("TILEWISE_WITH_CMDLINE", with_cmdline ? "1" : "0", 1);
     if (allow)
@@ -296,6 +302,11 @@ int cmd_record(int argc, char **argv)
     int code = options_parse(&usage, argc, argv, &first);
     if (code >= 0)
         return code;
+    if (!(gpu_budget >= 1e-5 && gpu_budget <= 0.5)) {
+        fprintf(stderr,
+                "tilewise record: --gpu-budget: from 0.00001 to 0.5, a share of wall time\n");
+        return EXIT_BAD_USAGE;
+    }
     if (preload(&fault) != ST_OK || make_directory(directory, &made, &fault) != ST_OK)
         return own_failure(&fault);
     set_environment(directory);

@@ -6,11 +6,14 @@
 
 enum { DEFAULT_SIZE_CAP_BYTES = 1 << 30 };
 
+static const double DEFAULT_GPU_BUDGET = 0.01;
+
 struct config config;
 
 /* The variables we know. */
 struct settings {
-    const char *out, *disable, *allow, *size_cap, *events, *with_cmdline, *gpu_time, *nvtx;
+    const char *out, *disable, *allow, *size_cap, *events, *with_cmdline, *gpu_time, *gpu_budget,
+        *nvtx;
 };
 
 static const char *value_of(const char *entry, const char *name)
@@ -28,7 +31,8 @@ static struct settings read_environment(char **environment)
         { "TILEWISE_OUT", &s.out },           { "TILEWISE_DISABLE", &s.disable },
         { "TILEWISE_ALLOW", &s.allow },       { "TILEWISE_SIZE_CAP", &s.size_cap },
         { "TILEWISE_EVENTS", &s.events },     { "TILEWISE_WITH_CMDLINE", &s.with_cmdline },
-        { "TILEWISE_GPU_TIME", &s.gpu_time }, { "TILEWISE_NVTX", &s.nvtx },
+        { "TILEWISE_GPU_TIME", &s.gpu_time }, { "TILEWISE_GPU_BUDGET", &s.gpu_budget },
+        { "TILEWISE_NVTX", &s.nvtx },
     };
     for (char **e = environment; e && *e; e++) {
         if (strncmp(*e, "TILEWISE_", 9) != 0)
@@ -64,6 +68,23 @@ bool config_bytes(const char *text, uint64_t *bytes)
     if (value >> (64 - shift - (shift == 0)) >> (shift == 0))
         return false;
     *bytes = value << shift;
+    return true;
+}
+
+bool config_share(const char *text, double *share)
+{
+    double value = 0, place = 1;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9'; p++)
+        value = value * 10 + (*p - '0');
+    if (p == text)
+        return false;
+    if (*p == '.')
+        for (p++; *p >= '0' && *p <= '9'; p++)
+            value += (*p - '0') * (place /= 10);
+    if (*p || value <= 0 || value > 0.5)
+        return false;
+    *share = value;
     return true;
 }
 
@@ -144,6 +165,9 @@ bool config_load(char **environment, const char *argv0)
     strcpy(config.out, s.out);
     config.events = !s.events || strcmp(s.events, "off") != 0;
     config.gpu_time = gpu_time_of(s.gpu_time);
+    config.gpu_budget = DEFAULT_GPU_BUDGET;
+    if (s.gpu_budget)
+        config_share(s.gpu_budget, &config.gpu_budget);
     config.gpu_taken = config.gpu_time != CONFIG_GPU_OFF && is_gpu_taken(environment);
     config.nvtx = is_on(s.nvtx);
     config.nvtx_taken = config.nvtx && is_nvtx_taken(environment);

@@ -17,6 +17,7 @@ struct config {
     bool events;              /* TILEWISE_EVENTS=on|off */
     bool cmdline;             /* TILEWISE_WITH_CMDLINE=1 */
     enum config_gpu gpu_time; /* TILEWISE_GPU_TIME=off|windows|full */
+    double gpu_budget;        /* TILEWISE_GPU_BUDGET, a share of wall time */
     bool gpu_taken;           /* another tool that uses CUPTI is announced */
     bool nvtx;                /* TILEWISE_NVTX=1 */
     bool nvtx_taken;          /* another tool's injection is announced to NVTX */
@@ -31,6 +32,9 @@ bool config_load(char **environment, const char *argv0);
 
 /* Is `program` ("bash", also "-bash" and "/bin/bash") wanted? allow: comma list or NULL. */
 bool config_allows(const char *program, const char *allow);
+
+/* "0.01" to a share, at most 0.5; false when it is none. */
+bool config_share(const char *text, double *share);
 
 /* "512M", "2G", "1000" to bytes; false when it is not a size. */
 bool config_bytes(const char *text, uint64_t *bytes);

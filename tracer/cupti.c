@@ -12,27 +12,33 @@
 #include "tracer/config.h"
 #include "tracer/cupti_abi.h"
 #include "tracer/cupti_find.h"
-#include "tracer/duty.h"
 #include "tracer/flush.h"
 #include "tracer/kernels.h"
 #include "tracer/launching.h"
+#include "tracer/pace.h"
 #include "tracer/tap.h"
 
 #define MS ((uint64_t)1000000)
 
 enum {
-    ROWS = 64,        /* windows that wait to be written */
-    DRAIN_MS = 1000,  /* for the records of a window that was closed */
-    POLL_MS = 20,     /* while one is open, and behind it */
-    SEGMENT_MS = 500, /* full: a row of the trace */
+    ROWS = 64,          /* windows that wait to be written */
+    DRAIN_MS = 1000,    /* for the records of a window that was closed */
+    POLL_MS = 2,        /* while one is open */
+    DRAIN_POLL_MS = 10, /* behind it; each time twice as long */
+    LOOK_MS = 100,      /* while nothing is to be done soon */
+    SEGMENT_MS = 500,   /* full: a row of the trace */
     NEVER_MS = 3600000,
 };
 
-enum mode { OFF, RESTING, OPEN, DRAINING };
+/* WAITING: not attached. BEFORE and BEHIND: watching how fast the host is without a window. */
+enum mode { OFF, WAITING, RESTING, BEFORE, OPEN, DRAINING, BEHIND };
 
 struct count {
     uint64_t launches, nodes, records;
 };
+
+/* A budget that holds being attached for any load that was measured. */
+static const double SURE_BUDGET = 0.05;
 
 _Atomic bool cupti_is_due;
 
@@ -45,11 +51,13 @@ static pid_t owner;
 
 /* Below: while `busy`. */
 static _Atomic enum mode mode;
-static struct duty duty;
 static struct count at_begin;
 static uint64_t accounted; /* records that some row tells of */
 static struct spans_anchor begin_anchor, end_anchor;
-static uint64_t begin_ns, end_ns, drain_end_ns, begin_handling_ns, own_ns;
+static uint64_t begin_ns, end_ns, drain_end_ns, drain_poll_ns, begin_handling_ns, own_ns;
+static struct duty_window window; /* the cost of the one under way */
+static uint64_t stop_ns;          /* when it ended, 0 before */
+static bool is_steady;            /* recording was on in all of it */
 static struct gpu_window row[ROWS];
 static unsigned rows;
 static bool first_is_written; /* of `row`, whose intervals are on their way */
@@ -117,9 +125,11 @@ static void open_window(uint64_t now_ns)
     at_begin = count_now();
     at_begin.records = accounted; /* what came late is told with this window */
     begin_handling_ns = buffers_handling_ns();
+    pace_mark();
     launching_next_window();
     switch_launches(1);
     switch_records(true);
+    window.switch_ns = pace_since_mark().ns;
     begin_anchor = read_clocks();
     begin_ns = now_ns;
     own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
@@ -129,12 +139,16 @@ static void open_window(uint64_t now_ns)
 static void close_window(uint64_t now_ns)
 {
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t switch_ns = clock_ns(CLOCK_MONOTONIC);
     switch_records(false);
-    end_anchor = read_clocks();
     switch_launches(0);
     launching_next_window();
+    window.inside = pace_since_mark();
+    window.switch_ns += clock_ns(CLOCK_MONOTONIC) - switch_ns;
+    end_anchor = read_clocks();
     end_ns = now_ns;
     drain_end_ns = now_ns + DRAIN_MS * MS;
+    drain_poll_ns = DRAIN_POLL_MS * MS;
     own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
     atomic_store(&mode, DRAINING);
 }
@@ -201,106 +215,88 @@ static bool is_drained(uint64_t now_ns)
                now.launches - at_begin.launches + now.nodes - at_begin.nodes;
 }
 
-static void drain_window(uint64_t now_ns)
+/* What the flushes took beyond the handling of records, which is measured there. */
+static void flush_records(void)
 {
-    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t handled_ns = buffers_handling_ns();
+    uint64_t before_ns = clock_ns(CLOCK_MONOTONIC), handled_ns = buffers_handling_ns();
     api.ActivityFlushAll(0);
-    /* The handling may have been ours, in the flush: not twice. */
-    uint64_t flush_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    uint64_t flush_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
     handled_ns = buffers_handling_ns() - handled_ns;
     own_ns += flush_ns > handled_ns ? flush_ns - handled_ns : 0;
+}
+
+static void finish_window(void)
+{
+    struct count now = count_now();
+    window.handling_ns = own_ns + buffers_handling_ns() - begin_handling_ns;
+    window.launches = now.launches - at_begin.launches;
+    window.nodes = now.nodes - at_begin.nodes;
+    settle(end_ns, true);
+}
+
+static void drain_window(uint64_t now_ns)
+{
+    drain_poll_ns *= 2;
+    flush_records();
     if (!is_drained(now_ns))
         return;
-    struct count now = count_now();
-    struct duty_cost cost = { own_ns + buffers_handling_ns() - begin_handling_ns,
-                              now.launches - at_begin.launches, now.nodes - at_begin.nodes };
-    duty_close(&duty, end_ns, &cost);
-    settle(end_ns, true);
+    finish_window();
+    pace_mark();
+    atomic_store(&mode, BEHIND);
+}
+
+static void charge_window(uint64_t now_ns)
+{
+    struct duty_stretch behind = pace_since_mark();
+    window.outside.ns += behind.ns;
+    window.outside.progress += behind.progress;
+    if (!is_steady)
+        window.outside = (struct duty_stretch){ 0 };
+    pace_charge(now_ns, &window);
     atomic_store(&mode, RESTING);
 }
 
-static uint64_t turn_windows(uint64_t now_ns)
+static bool is_recording(void)
 {
-    struct count now = count_now();
-    bool is_recording = atomic_load(&tap_epoch) != TAP_OFF;
-    if (mode == RESTING && is_recording && duty_is_due(&duty, now_ns)) {
-        duty_open(&duty, now_ns);
+    return atomic_load(&tap_epoch) != TAP_OFF;
+}
+
+static bool is_full(void)
+{
+    return config.gpu_time == CONFIG_GPU_FULL;
+}
+
+static void turn_closed(uint64_t now_ns)
+{
+    if (mode == RESTING && duty_is_near(&pace_duty, now_ns)) {
+        pace_mark();
+        is_steady = true;
+        atomic_store(&mode, BEFORE);
+    } else if (mode == BEFORE && duty_is_due(&pace_duty, now_ns)) {
+        window = (struct duty_window){ .outside = pace_since_mark() };
+        duty_open(&pace_duty, now_ns);
         open_window(now_ns);
-    } else if (mode == OPEN &&
-               duty_is_over(&duty, now_ns,
-                            now.launches - at_begin.launches + now.nodes - at_begin.nodes)) {
-        close_window(now_ns);
-    } else if (mode == DRAINING) {
-        drain_window(now_ns);
+    } else if (mode == BEHIND && pace_since_mark().ns >= pace_duty.options.stretch_ns) {
+        charge_window(now_ns);
     }
-    uint64_t wait_ns = duty_wait_ns(&duty, now_ns), poll_ns = POLL_MS * MS;
-    if (mode == DRAINING || (mode == RESTING && !is_recording))
-        return poll_ns;
-    return mode == OPEN && wait_ns > poll_ns ? poll_ns : wait_ns;
 }
 
-static uint64_t turn_full(uint64_t now_ns)
+/* How long nothing needs to be done. */
+static uint64_t rest_ns(uint64_t now_ns)
 {
-    api.ActivityFlushAll(0);
-    if (now_ns - begin_ns >= SEGMENT_MS * MS)
-        settle(now_ns, false);
-    return 5 * POLL_MS * MS;
-}
-
-uint64_t cupti_turn(uint64_t now_ns)
-{
-    if (atomic_load(&mode) == OFF)
-        return NEVER_MS * MS;
-    if (!take(false))
+    uint64_t look_ns = LOOK_MS * MS, until_ns = now_ns + look_ns;
+    if (mode == OPEN)
         return POLL_MS * MS;
-    uint64_t wait_ns = NEVER_MS * MS;
-    if (mode != OFF)
-        wait_ns = config.gpu_time == CONFIG_GPU_FULL ? turn_full(now_ns) : turn_windows(now_ns);
-    give();
-    return wait_ns;
-}
-
-/* Under `busy`: no more windows. */
-static void stop(void)
-{
-    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-    bool was_open = mode == OPEN;
-    if (was_open)
-        close_window(now_ns);
-    api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
-    if (was_open || mode == DRAINING || buffers_records() > accounted)
-        settle(end_ns, true);
-    buffers_settle();
-    atomic_store(&mode, OFF);
-}
-
-void cupti_finish(void)
-{
-    if (atomic_load(&mode) == OFF || getpid() != owner)
-        return;
-    take(true);
-    if (mode != OFF)
-        stop();
-    give();
-}
-
-void cupti_yield(const char *why)
-{
-    atomic_store(&cupti_is_due, false);
-    if (atomic_load(&mode) == OFF) {
-        if (config.gpu_time != CONFIG_GPU_OFF && !subscriber)
-            atomic_store(&state, why);
-        return;
-    }
-    take(true);
-    if (mode != OFF) {
-        stop();
-        api.Unsubscribe(subscriber);
-        subscriber = NULL;
-        atomic_store(&state, why);
-    }
-    give();
+    if (mode == DRAINING)
+        return drain_poll_ns;
+    if (mode == RESTING)
+        until_ns = pace_duty.next_ns - pace_duty.options.stretch_ns;
+    else if (mode == BEFORE)
+        until_ns = pace_duty.next_ns;
+    else if (mode == BEHIND)
+        until_ns = now_ns + pace_duty.options.stretch_ns - pace_since_mark().ns;
+    uint64_t rest = until_ns > now_ns ? until_ns - now_ns : 0;
+    return rest > look_ns ? look_ns : rest;
 }
 
 /* Beginning. */
@@ -336,32 +332,168 @@ static const char *subscribe(void)
     return NULL;
 }
 
+/* False: `state` says why. */
+static bool attach_now(uint64_t now_ns)
+{
+    const char *trouble = subscribe();
+    if (trouble) {
+        atomic_store(&state, trouble);
+        atomic_store(&mode, OFF);
+        return false;
+    }
+    follow_graphs();
+    pace_attached(now_ns);
+    atomic_store(&state, is_full() ? "full" : "windows");
+    atomic_store(&mode, RESTING);
+    if (is_full())
+        open_window(now_ns);
+    return true;
+}
+
+/* Attached late, to what the process turned out to do; or the budget does not hold it yet. */
+static uint64_t turn_waiting(uint64_t now_ns)
+{
+    pace_look(now_ns);
+    if (pace_may_attach())
+        attach_now(now_ns);
+    else if (pace_is_known())
+        atomic_store(&state, "waiting: being attached would cost more than half of the budget");
+    return LOOK_MS * MS;
+}
+
+static uint64_t turn_windows(uint64_t now_ns)
+{
+    struct count now = count_now();
+    bool on = is_recording();
+    pace_look(now_ns);
+    uint64_t kernels = now.launches - at_begin.launches + now.nodes - at_begin.nodes;
+    is_steady &= on;
+    if (mode == OPEN && (!on || duty_is_over(&pace_duty, now_ns, kernels)))
+        close_window(now_ns);
+    else if (mode == DRAINING)
+        drain_window(now_ns);
+    else if (mode == BEHIND || on)
+        turn_closed(now_ns);
+    else if (mode == BEFORE)
+        atomic_store(&mode, RESTING);
+    return on || mode == DRAINING ? rest_ns(now_ns) : LOOK_MS * MS;
+}
+
+/* One window after the other, while recording is on. */
+static uint64_t turn_full(uint64_t now_ns)
+{
+    bool on = is_recording();
+    if (mode == DRAINING) {
+        drain_window(now_ns);
+    } else if (mode == OPEN && !on) {
+        close_window(now_ns);
+    } else if (mode == OPEN) {
+        flush_records();
+        if (now_ns - begin_ns >= SEGMENT_MS * MS)
+            settle(now_ns, false);
+    } else if (on) {
+        open_window(now_ns);
+    }
+    return mode == DRAINING ? drain_poll_ns : LOOK_MS * MS;
+}
+
+uint64_t cupti_turn(uint64_t now_ns)
+{
+    if (atomic_load(&mode) == OFF)
+        return NEVER_MS * MS;
+    if (!take(false))
+        return POLL_MS * MS;
+    uint64_t wait_ns = NEVER_MS * MS;
+    if (mode == WAITING)
+        wait_ns = turn_waiting(now_ns);
+    else if (mode != OFF)
+        wait_ns = is_full() ? turn_full(now_ns) : turn_windows(now_ns);
+    give();
+    return wait_ns;
+}
+
+/* Under `busy`: no more windows. */
+static void stop(void)
+{
+    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    stop_ns = now_ns;
+    if (mode == WAITING) {
+        atomic_store(&mode, OFF);
+        return;
+    }
+    if (mode == OPEN)
+        close_window(now_ns);
+    api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+    if (mode == DRAINING)
+        finish_window();
+    else if (buffers_records() > accounted)
+        settle(end_ns, true);
+    if (!is_full() && (mode == DRAINING || mode == BEHIND)) {
+        window.outside = (struct duty_stretch){ 0 };
+        pace_charge(now_ns, &window);
+    }
+    buffers_settle();
+    atomic_store(&mode, OFF);
+}
+
+void cupti_finish(void)
+{
+    if (atomic_load(&mode) == OFF || getpid() != owner)
+        return;
+    take(true);
+    if (mode != OFF)
+        stop();
+    give();
+}
+
+void cupti_yield(const char *why)
+{
+    atomic_store(&cupti_is_due, false);
+    if (atomic_load(&mode) == OFF) {
+        if (config.gpu_time != CONFIG_GPU_OFF && !subscriber)
+            atomic_store(&state, why);
+        return;
+    }
+    take(true);
+    if (mode != OFF) {
+        stop();
+        if (subscriber)
+            api.Unsubscribe(subscriber);
+        subscriber = NULL;
+        atomic_store(&state, why);
+    }
+    give();
+}
+
+/* At once where all is wanted, or where the budget surely holds it: what is captured into graphs
+ * before is known by name only. */
+static void begin(uint64_t now_ns)
+{
+    pace_start(now_ns);
+    if (is_full() || config.gpu_budget >= SURE_BUDGET) {
+        attach_now(now_ns);
+        return;
+    }
+    const char *trouble = config.gpu_taken ? "busy (another tool is to be injected)" : NULL;
+    atomic_store(&state, trouble ? trouble : "waiting");
+    atomic_store(&mode, trouble ? OFF : WAITING);
+}
+
 void cupti_start(void)
 {
     if (!atomic_exchange(&cupti_is_due, false))
         return;
     int kept = errno;
-    const char *trouble = subscribe();
-    if (trouble) {
-        atomic_store(&state, trouble);
-        errno = kept;
-        return;
-    }
-    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-    struct duty_options options = duty_defaults();
-    take(true);
-    follow_graphs();
     owner = getpid();
-    duty_start(&duty, &options, now_ns);
-    atomic_store(&state, config.gpu_time == CONFIG_GPU_FULL ? "full" : "windows");
-    atomic_store(&mode, RESTING);
-    if (config.gpu_time == CONFIG_GPU_FULL)
-        open_window(now_ns);
+    take(true);
+    begin(clock_ns(CLOCK_MONOTONIC));
     give();
-    flush_kick();
-    /* Before the handlers of CUDA, which came earlier. */
-    if (!has_exit_handler)
-        has_exit_handler = atexit(cupti_finish) == 0;
+    if (atomic_load(&mode) != OFF) {
+        flush_kick();
+        /* Before the handlers of CUDA, which came earlier. */
+        if (!has_exit_handler)
+            has_exit_handler = atexit(cupti_finish) == 0;
+    }
     errno = kept;
 }
 
@@ -398,6 +530,15 @@ bool cupti_is_dirty(void)
     return kernels_are_pending() || totals_changed;
 }
 
+void cupti_cost(char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (config.gpu_time != CONFIG_GPU_WINDOWS || (!subscriber && !pace_is_known()) || !take(false))
+        return;
+    pace_words(text, bytes, subscriber != NULL, stop_ns ? stop_ns : clock_ns(CLOCK_MONOTONIC));
+    give();
+}
+
 const char *cupti_state(void)
 {
     return atomic_load(&state);
@@ -412,6 +553,7 @@ void cupti_forget(void)
     if (was_used)
         atomic_store(&state, "off (in a forked child)");
     has_forked |= was_used;
+    stop_ns = 0;
     rows = 0;
     first_is_written = false;
     totals = (struct gpu_totals){ 0 };

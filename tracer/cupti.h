@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * GPU time, through CUPTI's activity records, in windows whose cost duty.h keeps below a budget.
- * CUPTI is loaded where the process's own CUDA lies, when the process has begun to use CUDA, and
- * only if nobody else uses it: it serves one tool at a time. When another one comes later (a
- * profiler in the process), we leave at once and for good; calls are counted all the same.
+ * CUPTI costs something from its first use on, so the windows begin when attach.h finds that the
+ * budget holds that. CUPTI is loaded where the process's own CUDA lies, when the process has begun
+ * to use CUDA, and only if nobody else uses it: it serves one tool at a time. When another one
+ * comes later (a profiler in the process), we leave at once and for good; calls are counted all the
+ * same.
  */
 #ifndef TILEWISE_TRACER_CUPTI_H
 #define TILEWISE_TRACER_CUPTI_H
@@ -42,6 +44,10 @@ void cupti_finish(void);
 
 /* Why there is no GPU time, "" while there may be; the recorder's fact. */
 const char *cupti_state(void);
+
+/* What this is believed to cost the process, "" when it cannot be said; the recorder's last fact.
+ * At least 160 bytes. */
+void cupti_cost(char *text, size_t bytes);
 
 /* In a fork child: CUPTI must not be called there. */
 void cupti_forget(void);

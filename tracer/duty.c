@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/duty.h"
 
-enum { REST_WINDOWS = 2 }; /* at least so many windows' length between two */
+enum { WINDOWS_MIN = 4 }; /* before their error can be told */
+
+static const double KEPT = 0.95;     /* of the weight of a window, with each that follows */
+static const double DEVIATIONS = 2.; /* above the mean */
 
 struct duty_options duty_defaults(void)
 {
     return (struct duty_options){ .budget_share = 0.01,
                                   .window_ns = 100000000,
+                                  .kernels_max = 4000,
                                   .first_ns = 500000000,
-                                  .launch_ns = 3000,
-                                  .node_ns = 400,
-                                  .launches_max = 50000 };
+                                  .rest_ns = 200000000,
+                                  .stretch_ns = 50000000,
+                                  .least = { .launch_ns = 3000, .node_ns = 1400 },
+                                  .most = { .launch_ns = 20000, .node_ns = 10000 } };
 }
 
 /* splitmix64 */
@@ -28,6 +33,11 @@ void duty_start(struct duty *d, const struct duty_options *options, uint64_t now
     d->next_ns = now_ns + options->first_ns;
 }
 
+bool duty_is_near(const struct duty *d, uint64_t now_ns)
+{
+    return !d->is_open && now_ns + d->options.stretch_ns >= d->next_ns;
+}
+
 bool duty_is_due(const struct duty *d, uint64_t now_ns)
 {
     return !d->is_open && now_ns >= d->next_ns;
@@ -39,30 +49,103 @@ void duty_open(struct duty *d, uint64_t now_ns)
     d->begin_ns = now_ns;
 }
 
-bool duty_is_over(const struct duty *d, uint64_t now_ns, uint64_t launches)
+bool duty_is_over(const struct duty *d, uint64_t now_ns, uint64_t kernels)
 {
     return d->is_open &&
-           (now_ns - d->begin_ns >= d->options.window_ns || launches >= d->options.launches_max);
+           (now_ns - d->begin_ns >= d->options.window_ns || kernels >= d->options.kernels_max);
 }
 
-void duty_close(struct duty *d, uint64_t now_ns, const struct duty_cost *cost)
+/* Square root without libm, which the host may not have loaded. */
+static double root(double of)
+{
+    double r = of > 1 ? of : 1;
+    for (int i = 0; i < 80; i++)
+        r = (r + of / r) / 2;
+    return r;
+}
+
+static bool is_comparable(const struct duty_window *w)
+{
+    return w->inside.ns > 0 && w->outside.ns > 0 && w->outside.progress > 0;
+}
+
+static void learn(struct duty *d, const struct duty_window *w)
+{
+    double ns = (double)w->inside.ns;
+    double lost =
+        ns - (double)w->inside.progress * (double)w->outside.ns / (double)w->outside.progress;
+    d->seen.windows = d->seen.windows * KEPT + 1;
+    d->seen.ns = d->seen.ns * KEPT + ns;
+    d->seen.lost = d->seen.lost * KEPT + lost;
+    d->seen.ns_ns = d->seen.ns_ns * KEPT + ns * ns;
+    d->seen.lost_ns = d->seen.lost_ns * KEPT + lost * ns;
+    d->seen.lost_lost = d->seen.lost_lost * KEPT + lost * lost;
+}
+
+struct estimate {
+    double low, high;
+};
+
+static double to_share(double x)
+{
+    return x < 0 ? 0 : x > 1 ? 1 : x;
+}
+
+/* A ratio estimate with its error: lost = share x ns, from windows of different lengths. */
+static struct estimate estimate(const struct duty *d)
+{
+    double n = d->seen.windows;
+    /* The weights of WINDOWS_MIN windows, nearly. */
+    if (n < WINDOWS_MIN * KEPT * KEPT || d->seen.ns <= 0)
+        return (struct estimate){ 0, 1 };
+    double share = d->seen.lost / d->seen.ns;
+    double left = d->seen.lost_lost - 2 * share * d->seen.lost_ns + share * share * d->seen.ns_ns;
+    double error = left > 0 ? root(left * n / (n - 1)) / d->seen.ns : 0;
+    return (struct estimate){ to_share(share - DEVIATIONS * error),
+                              to_share(share + DEVIATIONS * error) };
+}
+
+double duty_slowdown(const struct duty *d)
+{
+    return estimate(d).high;
+}
+
+static double price(const struct duty_price *p, const struct duty_window *w)
+{
+    return (double)w->launches * (double)p->launch_ns + (double)w->nodes * (double)p->node_ns;
+}
+
+/* Of the host's wall time: never more than the window was long. */
+static double cost_to_host(const struct duty *d, const struct duty_window *w)
+{
+    double all = (double)w->inside.ns;
+    double least = price(&d->options.least, w);
+    double most = price(&d->options.most, w) + (double)w->switch_ns;
+    struct estimate share = is_comparable(w) ? estimate(d) : (struct estimate){ 0, 1 };
+    double cost = share.high * all;
+    cost = cost > most ? most : cost;
+    cost = cost < least ? least : cost;
+    /* What is surely lost is lost, whatever the prices say. */
+    cost = cost < share.low * all ? share.low * all : cost;
+    return cost > all ? all : cost;
+}
+
+void duty_close(struct duty *d, uint64_t now_ns, const struct duty_window *w)
 {
     const struct duty_options *o = &d->options;
-    uint64_t window_cost =
-        cost->handling_ns + cost->launches * o->launch_ns + cost->nodes * o->node_ns;
+    if (is_comparable(w))
+        learn(d, w);
+    double cost = (double)w->handling_ns + cost_to_host(d, w);
+    uint64_t rest_ns = (uint64_t)(cost / o->budget_share);
     d->is_open = false;
-    d->spent_ns += window_cost;
-    /* When everything so far and one more window like this one are within the budget. */
-    double wanted = ((double)d->spent_ns + (double)window_cost) / o->budget_share;
-    uint64_t due_ns = d->start_ns + (uint64_t)wanted;
-    uint64_t rest_ns = now_ns + REST_WINDOWS * o->window_ns;
-    due_ns = due_ns > rest_ns ? due_ns : rest_ns;
+    d->spent_ns += (uint64_t)cost;
+    d->windows++;
+    rest_ns = rest_ns > o->rest_ns ? rest_ns : o->rest_ns;
     /* Up to a quarter later. */
-    d->next_ns = due_ns + next_random(d) % ((due_ns - now_ns) / 4 + 1);
+    d->next_ns = now_ns + rest_ns + next_random(d) % (rest_ns / 4 + 1);
 }
 
-uint64_t duty_wait_ns(const struct duty *d, uint64_t now_ns)
+double duty_cost_share(const struct duty *d, uint64_t now_ns)
 {
-    uint64_t at_ns = d->is_open ? d->begin_ns + d->options.window_ns : d->next_ns;
-    return at_ns > now_ns ? at_ns - now_ns : 0;
+    return now_ns > d->start_ns ? (double)d->spent_ns / (double)(now_ns - d->start_ns) : 0;
 }

@@ -190,6 +190,11 @@ void facts_notes(struct writer *w, bool last)
     bypass_each(last, add_bypass, w);
     if (*cupti_state())
         writer_fact(w, "cupti", cupti_state());
+    char cost[TEXT_BYTES] = "";
+    if (last)
+        cupti_cost(cost, sizeof cost);
+    if (*cost)
+        writer_fact(w, "gpu_time_cost", cost);
     if (*nvtx_state())
         writer_fact(w, "nvtx", nvtx_state());
     if (graph_unknown_launches())

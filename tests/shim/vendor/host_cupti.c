@@ -89,13 +89,23 @@ static void streams(void)
     }
 }
 
-static void slowly(void)
+static void paced(int calls)
 {
     const struct timespec pause = { 0, 1000000 };
-    for (int i = 0; i < 1800; i++) {
+    for (int i = 0; i < calls; i++) {
         sgemm(1, 8);
         nanosleep(&pause, NULL);
     }
+}
+
+static void slowly(void)
+{
+    paced(1800);
+}
+
+static void longer(void)
+{
+    paced(5000);
 }
 
 static void on_callback(void *own, uint32_t domain, uint32_t id, const void *data)
@@ -146,9 +156,9 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*run)(void);
-    } scenarios[] = { { "eager", eager },    { "graph", graph },       { "streams", streams },
-                      { "slowly", slowly },  { "profiler", profiler }, { "forked", forked },
-                      { "threads", threads } };
+    } scenarios[] = { { "eager", eager },   { "graph", graph },    { "streams", streams },
+                      { "slowly", slowly }, { "long", longer },    { "profiler", profiler },
+                      { "forked", forked }, { "threads", threads } };
     fake_cublas_inner = launch;
     stream = fake_stream();
     cublasCreate_v2(&handle);

@@ -58,11 +58,31 @@ zero() { ran zero full zero eager && holds zero "$adds_up and gpu['untimed'] == 
 check "records without times are launches, and no time" zero
 check "kernels without times are missing from the timeline" timeline zero "missing 230"
 
-windows() { ran windows windows "" slowly && holds windows "$adds_up and gpu['windows'] >= 1 and gpu['records'] > 10"; }
+windows() { TILEWISE_GPU_BUDGET=0.05 ran windows windows "" slowly && holds windows "$adds_up and gpu['windows'] >= 1 and gpu['records'] > 10"; }
 check "windows: some launches are recorded, exactly" windows
 check "windows: the time of all calls follows from those that were measured" holds windows \
     "shapes[8]['calls'] == 1800 and abs(shapes[8]['gpu_time_ns'] - 1800 * 3500) <= 1800"
 check "windows: not the whole time" holds windows "gpu['launches'] < 3600"
+cost() { says windows gpu_time_cost | grep -q "windows [0-9]*\.[0-9] % of wall time.*budget 5\.0 %"; }
+check "windows: what they are believed to cost is in the trace" cost
+late() { ran late windows "" long && holds late "$adds_up and gpu['windows'] >= 1 and shapes[8]['calls'] == 5000"; }
+check "windows: CUPTI is attached once it is known what that costs" late
+waits() {
+    TILEWISE_GPU_BUDGET=0.0001 ran waits windows "" long && says waits "waiting: being attached" &&
+        says waits "gpu_time_cost being attached would cost" && holds waits "gpu == {} and shapes[8]['calls'] == 5000"
+}
+check "windows: CUPTI is left alone where the budget does not hold it" waits
+switched() {
+    TILEWISE_GPU_BUDGET=0.05 ran switched windows "" long &
+    local pid=$!
+    until [ -d "$work/switched" ]; do sleep 0.05; done
+    for word in off on off on; do
+        "$TILEWISE" ctl "$work/switched" $word
+        sleep 1.1
+    done
+    wait $pid && holds switched "$adds_up and gpu['windows'] >= 1 and 0 < shapes[8]['calls'] < 5000"
+}
+check "windows: off and on in turns from the start" switched
 off() { ran off off "" eager && holds off "gpu == {} and shapes[8]['calls'] == 100"; }
 check "off: nothing is asked of CUPTI" off
 busy() { ran busy full busy eager && says busy "busy" && holds busy "gpu == {} and shapes[8]['calls'] == 100"; }
@@ -103,6 +123,8 @@ by_command() {
         holds command "$adds_up and gpu['launches'] == 230"
 }
 check "tilewise record --gpu-time=full" by_command
+over_budget() { "$TILEWISE" record --gpu-budget=0.6 -- true 2>/dev/null; [ $? -eq 64 ]; }
+check "tilewise record --gpu-budget=0.6 is refused" over_budget
 refused() { "$TILEWISE" record --gpu-time=often -- true 2>/dev/null; [ $? -eq 64 ]; }
 check "tilewise record --gpu-time=often is refused" refused
 finish

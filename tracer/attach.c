@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracer/attach.h"
+
+#define MS ((uint64_t)1000000)
+
+enum {
+    TERM_MS = 3000,
+    LOADED_MIN = 10, /* looks: a second of work */
+    KERNELS = 4,     /* launches by the host for each call that we see */
+    LAUNCH_NS = 300, /* what each takes longer, and each kernel of a graph */
+};
+
+void attach_start(struct attach *a, uint64_t now_ns, struct attach_work work)
+{
+    *a = (struct attach){ .look_ns = now_ns, .term_ns = now_ns, .seen = work };
+}
+
+static void next_term(struct attach *a, uint64_t now_ns)
+{
+    /* A term without work says nothing: what was known before stays. */
+    if (a->loaded >= LOADED_MIN) {
+        a->peak_before = a->peak;
+        a->peak = 0;
+        a->is_known = true;
+    }
+    a->loaded = 0;
+    a->term_ns = now_ns;
+}
+
+void attach_look(struct attach *a, uint64_t now_ns, struct attach_work work)
+{
+    if (now_ns - a->look_ns < ATTACH_LOOK_MS * MS)
+        return;
+    uint64_t calls = work.calls - a->seen.calls, nodes = work.nodes - a->seen.nodes;
+    double share = (double)(calls * KERNELS + nodes) * LAUNCH_NS / (double)(now_ns - a->look_ns);
+    a->peak = share > a->peak ? share : a->peak;
+    a->loaded += calls + nodes > 0;
+    a->look_ns = now_ns;
+    a->seen = work;
+    if (now_ns - a->term_ns >= TERM_MS * MS)
+        next_term(a, now_ns);
+}
+
+bool attach_is_known(const struct attach *a)
+{
+    return a->is_known;
+}
+
+double attach_share(const struct attach *a)
+{
+    return a->peak > a->peak_before ? a->peak : a->peak_before;
+}
