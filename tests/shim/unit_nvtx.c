@@ -197,7 +197,7 @@ static unsigned number(const char *name)
 
 Test(names, same_name_same_number_until_full)
 {
-    char name[8];
+    char name[16];
     unsigned seen = 0;
     for (int i = 0; i < PLACES; i++) {
         snprintf(name, sizeof name, "n%d", i);
@@ -223,7 +223,7 @@ Test(names, long_ones_are_cut_between_characters)
 static void *name_many(void *numbers)
 {
     for (unsigned i = 0; i < PLACES; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "t%u", i);
         ((unsigned *)numbers)[i] = number(name);
     }

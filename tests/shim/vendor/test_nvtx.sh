@@ -63,6 +63,23 @@ END
 }
 check "an add arrives with its sizes and without a type" shape_of
 
+whole() {
+    "$TILEWISE" merge -o "$work/merged.twt" "$work"/{torch,threads,phases}/*.twt &&
+        "$TILEWISE" validate "$work/merged.twt" "$work"/{torch,many}/*.twt | grep -c ': whole,' | grep -x 3
+}
+check "such traces are whole, and merged ones too" whole
+one_phase() {
+    "$TILEWISE" report --format=json --phase=decode "$work"/phases/*.twt >"$work/decode.json" &&
+        /usr/bin/python3 - "$work/decode.json" <<'END' &&
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert sum(s["calls"] for s in report["shapes"]) == 20, report["shapes"]
+assert {p["name"]: p["calls"] for p in report["phases"]} == {"decode": 20, "prefill": 3}
+END
+        "$TILEWISE" report --phase=dekode "$work"/phases/*.twt 2>&1 | grep 'most are in: [pd]'
+}
+check "a report of one phase, and a name that has none" one_phase
+
 nothing() { # NAME: calls are recorded, phases are not, and nothing is said of them
     equal "$(dump phases "$1" | tr '\n' ' ')" "without 28 " && adds_up "$1" &&
         ! dump facts "$1" | grep '^nvtx on'
