@@ -63,6 +63,15 @@ void bag_add_all(struct bag *b, const struct bag *other)
         bag_add(b, node_at(i)->entry, node_at(i)->count);
 }
 
+void bag_remove_all(struct bag *b, const struct bag *other)
+{
+    b->lost -= other->lost < b->lost ? other->lost : b->lost;
+    for (uint32_t i = other->first; i; i = node_at(i)->next)
+        for (uint32_t j = b->first; j; j = node_at(j)->next)
+            if (node_at(j)->entry == node_at(i)->entry)
+                node_at(j)->count -= node_at(i)->count;
+}
+
 void bag_empty(struct bag *b)
 {
     while (b->first) {

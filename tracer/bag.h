@@ -18,6 +18,8 @@ struct bag {
 /* Add `count` calls of table entry `entry`; without memory they are lost. */
 void bag_add(struct bag *b, uint32_t entry, uint32_t count);
 void bag_add_all(struct bag *b, const struct bag *other);
+/* Take out what was added with bag_add_all. */
+void bag_remove_all(struct bag *b, const struct bag *other);
 void bag_empty(struct bag *b);
 
 /* All calls of the bag. */

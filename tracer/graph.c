@@ -7,22 +7,20 @@
 #include <sys/mman.h>
 
 #include "tracer/bag.h"
-#include "tracer/elf.h"
+#include "tracer/capture.h"
 #include "tracer/execs.h"
 #include "tracer/pages.h"
 #include "tracer/tap.h"
 
-/* cudaStreamGetCaptureInfo and cuStreamGetCaptureInfo: later versions have more results, each of
- * which may be NULL; earlier ones do not look at them. */
-typedef int capture_info(void *stream, int *status, unsigned long long *id, void *graph,
-                         void *dependencies, void *edges, void *count);
-
-enum kind { FREE, CAPTURE, GRAPH, EXEC };
+enum kind { FREE, CAPTURE, GRAPH, EXEC, NODE, CHANGE };
 
 struct record {
-    uint64_t name; /* number of the capture, address of the graph */
+    uint64_t name;  /* number of the capture, address of the graph or node */
+    uint64_t owner; /* graph that a node or body is part of, executable graph of a change */
     uint8_t kind;
     bool into_existing;
+    bool has_parts; /* records that it owns */
+    bool unclear;   /* holds calls that cannot be counted */
     struct bag bag;
     uint64_t launches; /* being turned into counts */
     uint8_t phase;     /* that these were made in */
@@ -32,9 +30,9 @@ enum { FIRST_RECORDS = 1024 };
 
 _Atomic uint32_t graph_captures;
 
-static capture_info *_Atomic query;
 static _Atomic bool locked, dirty;
-static _Atomic uint64_t unknown_launches, all_launches, all_nodes, all_calls;
+static _Atomic uint64_t unknown_launches, unclear_launches, device_graphs;
+static _Atomic uint64_t all_launches, all_nodes, all_calls;
 
 /* Below: under the lock. Open addressing by name and kind; `size` is a power of two. */
 static struct record *records;
@@ -167,6 +165,41 @@ static void remove_record(struct record *r)
     }
 }
 
+/* Nodes and bodies leave with their graph, changes with the executable graph. */
+static void remove_parts(uint64_t owner, bool of_exec)
+{
+    for (size_t i = 0; i < size; i++)
+        while (records[i].kind != FREE && records[i].owner == owner &&
+               (records[i].kind == CHANGE) == of_exec) {
+            uint64_t name = records[i].name;
+            bool nested = records[i].has_parts;
+            remove_record(&records[i]);
+            if (nested)
+                remove_parts(name, of_exec);
+        }
+}
+
+static void remove_whole(uint64_t name, enum kind kind)
+{
+    struct record *r = find(name, kind);
+    bool has_parts = r && r->has_parts;
+    if (r)
+        remove_record(r);
+    if (has_parts)
+        remove_parts(name, kind == EXEC);
+}
+
+/* Whatever holds this body runs it an unknown number of times. */
+static void make_owners_unclear(const struct record *r)
+{
+    while (r && r->kind == GRAPH && r->owner) {
+        struct record *owner = find(r->owner, GRAPH);
+        if (owner)
+            owner->unclear = true;
+        r = owner;
+    }
+}
+
 static uint64_t name_of(const void *handle)
 {
     return (uint64_t)(uintptr_t)handle;
@@ -177,24 +210,12 @@ static void add_bag(struct record *to, uint64_t name, enum kind kind)
     const struct record *from = find(name, kind);
     if (from)
         bag_add_all(&to->bag, &from->bag);
-}
-
-static bool is_ours(const void *stream)
-{
-    /* Neither the null stream nor the legacy one can be captured, and asking for them while another
-     * stream is captured is an error that the host would read. */
-    return (uintptr_t)stream > 1;
+    to->unclear |= from && from->unclear;
 }
 
 uint64_t graph_capture_of(void *stream)
 {
-    capture_info *ask = atomic_load_explicit(&query, memory_order_acquire);
-    int status = 0;
-    unsigned long long id = 0;
-    if (!graph_is_capturing() || !ask || !is_ours(stream) ||
-        ask(stream, &status, &id, NULL, NULL, NULL, NULL) != 0)
-        return 0;
-    return status ? id : 0;
+    return graph_is_capturing() ? capture_ask(stream, NULL) : 0;
 }
 
 /* Entry of a call in our own table, negative when there is no room. */
@@ -218,6 +239,7 @@ static void add_call(uint64_t name, enum kind kind, const struct tilewise_signat
         bag_add(&r->bag, (uint32_t)entry, 1);
     else if (r)
         r->bag.lost++;
+    make_owners_unclear(r);
     unlock();
     errno = kept;
 }
@@ -232,26 +254,19 @@ void graph_add_work(const void *graph, const struct tilewise_signature *key)
     add_call(name_of(graph), GRAPH, key);
 }
 
-static void remember_query(const void *begin)
-{
-    struct elf_object object;
-    if (atomic_load_explicit(&query, memory_order_relaxed) || !elf_at(begin, &object))
-        return;
-    void *found = elf_symbol(&object, "cudaStreamGetCaptureInfo");
-    if (!found)
-        found = elf_symbol(&object, "cuStreamGetCaptureInfo");
-    atomic_store_explicit(&query, (capture_info *)(uintptr_t)found, memory_order_release);
-}
-
 void graph_begin(void *stream, const void *begin, bool into_existing)
 {
-    remember_query(begin);
+    capture_learn(begin);
     atomic_fetch_add(&graph_captures, 1);
-    uint64_t capture = graph_capture_of(stream);
+    void *graph = NULL;
+    uint64_t capture = capture_ask(stream, &graph);
     lock();
+    if (graph && !into_existing)
+        remove_whole(name_of(graph),
+                     GRAPH); /* an address used again; nodes may be added from now */
     struct record *r = get(capture, CAPTURE);
     if (r)
-        r->into_existing = into_existing;
+        r->into_existing = into_existing || graph;
     unlock();
 }
 
@@ -265,6 +280,8 @@ void graph_end(uint64_t capture, const void *graph)
         bag_empty(&to->bag); /* an address used again */
     if (to)
         add_bag(to, capture, CAPTURE);
+    if (to && (bag_calls(&to->bag) || to->unclear))
+        make_owners_unclear(to);
     from = find(capture, CAPTURE);
     if (from) {
         remove_record(from);
@@ -273,22 +290,101 @@ void graph_end(uint64_t capture, const void *graph)
     unlock();
 }
 
-void graph_add_child(const void *graph, const void *child)
+/* A new record that `graph` owns; NULL without memory. */
+static struct record *get_part(uint64_t name, enum kind kind, uint64_t owner, enum kind owner_kind)
+{
+    remove_whole(name, kind); /* an address used again */
+    struct record *part = get(owner, owner_kind) ? get(name, kind) : NULL;
+    if (!part)
+        return NULL;
+    part->owner = owner;
+    find(owner, owner_kind)->has_parts = true;
+    return part;
+}
+
+void graph_add_child(const void *graph, const void *node, const void *child)
 {
     lock();
+    struct record *part = get_part(name_of(node), NODE, name_of(graph), GRAPH);
+    if (part)
+        add_bag(part, name_of(child), GRAPH);
     struct record *to = get(name_of(graph), GRAPH);
     if (to)
         add_bag(to, name_of(child), GRAPH);
+    if (to && (bag_calls(&to->bag) || to->unclear))
+        make_owners_unclear(to);
+    unlock();
+}
+
+void graph_remove_node(const void *node)
+{
+    lock();
+    struct record *part = find(name_of(node), NODE);
+    struct record *owner = part ? find(part->owner, GRAPH) : NULL;
+    if (owner)
+        bag_remove_all(&owner->bag, &part->bag);
+    if (part)
+        remove_record(part);
+    unlock();
+}
+
+void graph_add_body(const void *graph, const void *body)
+{
+    lock();
+    get_part(name_of(body), GRAPH, name_of(graph), GRAPH);
+    unlock();
+}
+
+/* What launches are to know of an executable graph. */
+static void publish(const struct record *r, uint64_t nodes)
+{
+    if (execs_set(r->name, bag_calls(&r->bag), nodes))
+        atomic_store_explicit(&execs_find(r->name)->unclear, r->unclear, memory_order_relaxed);
+}
+
+void graph_set_child(const void *exec, const void *node, const void *child)
+{
+    uint64_t change = name_of(node) * 0x9e3779b97f4a7c15u ^ name_of(exec); /* one for each pair */
+    lock();
+    struct record *e = find(name_of(exec), EXEC);
+    const struct record *before = find(change, CHANGE);
+    if (!before)
+        before = find(name_of(node), NODE);
+    if (e)
+        settle(e);
+    if (e && before)
+        bag_remove_all(&e->bag, &before->bag);
+    else if (e)
+        e->unclear = true; /* a node of a child, or of a clone */
+    struct record *after = before ? get_part(change, CHANGE, name_of(exec), EXEC) : NULL;
+    if (after)
+        add_bag(after, name_of(child), GRAPH);
+    e = before ? find(name_of(exec), EXEC) : NULL;
+    if (e) {
+        add_bag(e, name_of(child), GRAPH);
+    }
+    e = find(name_of(exec), EXEC);
+    struct exec *launched = execs_find(name_of(exec));
+    if (e && launched)
+        publish(e, atomic_load(&launched->nodes));
+    unlock();
+}
+
+void graph_from_device(const void *exec)
+{
+    lock();
+    const struct record *r = find(name_of(exec), EXEC);
+    if (r && bag_calls(&r->bag))
+        atomic_fetch_add_explicit(&device_graphs, 1, memory_order_relaxed);
     unlock();
 }
 
 static struct record *replace(uint64_t name, enum kind kind, const void *graph)
 {
+    remove_whole(name, kind);
     struct record *to = get(name, kind);
     if (!to)
         return NULL;
-    settle(to);
-    bag_empty(&to->bag);
     add_bag(to, name_of(graph), GRAPH);
     return to;
 }
@@ -305,16 +401,14 @@ void graph_instantiate(const void *exec, const void *graph, uint64_t nodes)
     lock();
     const struct record *r = replace(name_of(exec), EXEC, graph);
     if (r)
-        execs_set(r->name, bag_calls(&r->bag), nodes);
+        publish(r, nodes);
     unlock();
 }
 
 static void destroy(const void *handle, enum kind kind)
 {
     lock();
-    struct record *r = find(name_of(handle), kind);
-    if (r)
-        remove_record(r);
+    remove_whole(name_of(handle), kind);
     unlock();
 }
 
@@ -350,6 +444,8 @@ void graph_launch(const void *exec)
     uint64_t calls = atomic_load_explicit(&e->calls, memory_order_acquire);
     atomic_fetch_add_explicit(&all_nodes, atomic_load_explicit(&e->nodes, memory_order_relaxed),
                               memory_order_relaxed);
+    if (atomic_load_explicit(&e->unclear, memory_order_relaxed))
+        atomic_fetch_add_explicit(&unclear_launches, 1, memory_order_relaxed);
     if (!tap_self.thread) {
         tap_drop_many(tap_self.loss, calls);
     } else if (calls) {
@@ -396,6 +492,16 @@ uint64_t graph_unknown_launches(void)
     return atomic_load_explicit(&unknown_launches, memory_order_relaxed);
 }
 
+uint64_t graph_unclear_launches(void)
+{
+    return atomic_load_explicit(&unclear_launches, memory_order_relaxed);
+}
+
+uint64_t graph_device_graphs(void)
+{
+    return atomic_load_explicit(&device_graphs, memory_order_relaxed);
+}
+
 void graph_forget(void)
 {
     if (records)
@@ -407,6 +513,8 @@ void graph_forget(void)
     execs_forget();
     atomic_store(&graph_captures, 0);
     atomic_store(&unknown_launches, 0);
+    atomic_store(&unclear_launches, 0);
+    atomic_store(&device_graphs, 0);
     atomic_store(&all_launches, 0);
     atomic_store(&all_nodes, 0);
     atomic_store(&all_calls, 0);

@@ -40,14 +40,22 @@ void graph_begin(void *stream, const void *begin, bool into_existing);
 /* The capture ended; `graph` is NULL when it failed. */
 void graph_end(uint64_t capture, const void *graph);
 
-/* `graph` holds all of `child` too. */
-void graph_add_child(const void *graph, const void *child);
+/* `graph` holds all of `child` too, as its node `node`. */
+void graph_add_child(const void *graph, const void *node, const void *child);
+void graph_remove_node(const void *node);
+/* `body` runs as often as a condition on the device holds: what is put into it cannot be counted.
+ */
+void graph_add_body(const void *graph, const void *body);
 /* `clone` is a copy of `graph`. */
 void graph_clone(const void *clone, const void *graph);
 void graph_destroy(const void *graph);
 
 /* `exec` now launches what `graph` holds (instantiated, or updated): `nodes` nodes, 0 unknown. */
 void graph_instantiate(const void *exec, const void *graph, uint64_t nodes);
+/* In `exec`, `child` stands at `node` now. */
+void graph_set_child(const void *exec, const void *node, const void *child);
+/* `exec` may be launched by kernels, too. */
+void graph_from_device(const void *exec);
 void graph_destroy_exec(const void *exec);
 /* A launch into a stream that is being captured. */
 void graph_capture_launch(uint64_t capture, const void *exec);
@@ -63,6 +71,11 @@ uint64_t graph_launched_calls(void);
 uint64_t graph_nodes(void);
 /* Launches of executable graphs that nobody saw being made. */
 uint64_t graph_unknown_launches(void);
+/* Launches with parts that cannot be counted: bodies of conditional nodes, unknown nodes that were
+ * changed. */
+uint64_t graph_unclear_launches(void);
+/* Executable graphs with calls that kernels may launch: nobody sees that. */
+uint64_t graph_device_graphs(void);
 /* In a fork child. */
 void graph_forget(void);
 

@@ -27,12 +27,47 @@
 #define GRAPH_LAUNCH_ARGS        exec, stream
 #define GRAPH_CHILD_PARAMS                                                                         \
     void **node, void *graph, const void *dependencies, size_t count, void *child
-#define GRAPH_CHILD_ARGS          node, graph, dependencies, count, child
-#define GRAPH_CLONE_PARAMS        void **clone, void *graph
-#define GRAPH_CLONE_ARGS          clone, graph
-#define GRAPH_DESTROY_PARAMS      void *graph
-#define GRAPH_DESTROY_ARGS        graph
-#define GRAPH_DESTROY_EXEC_PARAMS void *exec
-#define GRAPH_DESTROY_EXEC_ARGS   exec
+#define GRAPH_CHILD_ARGS node, graph, dependencies, count, child
+/* The first version has count and params at x and y, the second edges, count and params. */
+#define GRAPH_ADD_NODE_PARAMS                                                                      \
+    void **node, void *graph, const void *dependencies, uintptr_t x, uintptr_t y, uintptr_t z
+#define GRAPH_ADD_NODE_ARGS         node, graph, dependencies, x, y, z
+#define GRAPH_ADD_NODE_1_PARAMS     GRAPH_ADD_NODE_PARAMS
+#define GRAPH_ADD_NODE_1_ARGS       GRAPH_ADD_NODE_ARGS
+#define GRAPH_ADD_NODE_2_PARAMS     GRAPH_ADD_NODE_PARAMS
+#define GRAPH_ADD_NODE_2_ARGS       GRAPH_ADD_NODE_ARGS
+#define GRAPH_SET_CHILD_PARAMS      void *exec, void *node, void *child
+#define GRAPH_SET_CHILD_ARGS        exec, node, child
+#define GRAPH_SET_NODE_PARAMS       void *exec, void *node, const void *params
+#define GRAPH_SET_NODE_ARGS         exec, node, params
+#define GRAPH_DESTROY_NODE_PARAMS   void *node
+#define GRAPH_DESTROY_NODE_ARGS     node
+#define GRAPH_CREATE_PARAMS         void **graph, unsigned flags
+#define GRAPH_CREATE_ARGS           graph, flags
+#define GRAPH_INSTANTIATE_BY_PARAMS void **exec, void *graph, const void *params
+#define GRAPH_INSTANTIATE_BY_ARGS   exec, graph, params
+#define GRAPH_CLONE_PARAMS          void **clone, void *graph
+#define GRAPH_CLONE_ARGS            clone, graph
+#define GRAPH_DESTROY_PARAMS        void *graph
+#define GRAPH_DESTROY_ARGS          graph
+#define GRAPH_DESTROY_EXEC_PARAMS   void *exec
+#define GRAPH_DESTROY_EXEC_ARGS     exec
+
+/* What is read of cudaGraphNodeParams and CUgraphNodeParams, which are laid out alike. */
+enum { GRAPH_NODE_CHILD = 4, GRAPH_NODE_CONDITIONAL = 13, GRAPH_DEVICE_LAUNCH = 4 };
+struct graph_node_params {
+    int type, reserved[3];
+    union {
+        struct {
+            void *graph;
+        } child;
+        struct {
+            uint64_t handle;
+            int type;
+            unsigned count;
+            void **graphs; /* written by the call */
+        } conditional;
+    };
+};
 
 #endif

@@ -19,21 +19,27 @@ static int missing(void)
     return NOT_INITIALIZED;
 }
 
-static enum slot_id find(const char *name)
+/* Its second version, of CUDA 12.3, has other arguments; those of the others only grew. */
+static bool is_first(const char *name, int version)
+{
+    return version < 12030 || strcmp(name, "cuGraphAddNode") != 0;
+}
+
+static enum slot_id find(const char *name, int version)
 {
     char second[64];
-    enum slot_id slot = slot_find(name);
+    enum slot_id slot = is_first(name, version) ? slot_find(name) : SLOT_COUNT;
     if (slot != SLOT_COUNT || strlen(name) > sizeof second - 4)
         return slot;
     strcat(strcpy(second, name), "_v2");
     return slot_find(second);
 }
 
-static void replace(const char *name, void **address)
+static void replace(const char *name, void **address, int version)
 {
     if (!name || !address || !*address || tap_is_inert() || host_is_self(*address))
         return;
-    enum slot_id slot = find(name);
+    enum slot_id slot = find(name, version);
     if (slot != SLOT_COUNT)
         *address = slot_bind(slot, *address);
 }
@@ -45,7 +51,7 @@ static void replace(const char *name, void **address)
         (void)caller;                                                                              \
         int status = real(family##_ARGS);                                                          \
         if (status == SUCCESS)                                                                     \
-            replace(name, address);                                                                \
+            replace(name, address, version);                                                       \
         return status;                                                                             \
     }                                                                                              \
     HOOK_DEFINE(int, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))

@@ -96,27 +96,75 @@ static void launched(const struct graph_call *g, const void *exec, bool good)
         graph_launch(exec);
 }
 
+static void node_added(const void *graph, const void *node, uintptr_t address)
+{
+    const struct graph_node_params *p = (const struct graph_node_params *)address;
+    if (p->type == GRAPH_NODE_CHILD)
+        graph_add_child(graph, node, p->child.graph);
+    for (unsigned i = 0; p->type == GRAPH_NODE_CONDITIONAL && i < p->conditional.count; i++)
+        graph_add_body(graph, p->conditional.graphs[i]);
+}
+
+/* The runtime's name took the second version's arguments with CUDA 13. */
+static bool is_second(const void *real)
+{
+    static struct sibling known;
+    int version = 0, (*ask)(int *) = sibling_find(&known, real, "cudaRuntimeGetVersion");
+    return ask && ask(&version) == 0 && version >= 13000;
+}
+
+static void node_set(const void *exec, const void *node, const struct graph_node_params *p)
+{
+    if (p->type == GRAPH_NODE_CHILD)
+        graph_set_child(exec, node, p->child.graph);
+}
+
+/* `flags` is a pointer where an old version has no flags. */
+static void instantiated(const struct graph_call *g, const void *exec, void *graph, uint64_t flags)
+{
+    graph_instantiate(exec, graph, nodes_of(g, graph));
+    if (flags < 256 && flags & GRAPH_DEVICE_LAUNCH)
+        graph_from_device(exec);
+}
+
 /* By family: before the real call, and after it while the recorder is held. */
-#define FOLLOW                   follow((const void *)(uintptr_t)real)
-#define GRAPH_BEGIN_BEFORE       FOLLOW
-#define GRAPH_BEGIN_AFTER        good ? graph_begin(stream, g.real, false) : (void)0
-#define GRAPH_BEGIN_INTO_BEFORE  FOLLOW
-#define GRAPH_BEGIN_INTO_AFTER   good ? graph_begin(stream, g.real, true) : (void)0
-#define GRAPH_END_BEFORE         follow_end((const void *)(uintptr_t)real, stream)
-#define GRAPH_END_AFTER          ended(&g, stream, good ? *graph : NULL)
-#define GRAPH_INSTANTIATE_BEFORE FOLLOW
-#define GRAPH_INSTANTIATE_AFTER                                                                    \
-    good ? graph_instantiate(*exec, graph, nodes_of(&g, graph)) : (void)0
-#define GRAPH_UPDATE_BEFORE  FOLLOW
-#define GRAPH_UPDATE_AFTER   good ? graph_instantiate(exec, graph, nodes_of(&g, graph)) : (void)0
-#define GRAPH_LAUNCH_BEFORE  enter_launch(caller, stream)
-#define GRAPH_LAUNCH_AFTER   launched(&g, exec, good)
-#define GRAPH_CHILD_BEFORE   FOLLOW
-#define GRAPH_CHILD_AFTER    good ? graph_add_child(graph, child) : (void)0
-#define GRAPH_CLONE_BEFORE   FOLLOW
-#define GRAPH_CLONE_AFTER    good ? graph_clone(*clone, graph) : (void)0
-#define GRAPH_DESTROY_BEFORE follow_destroy((const void *)(uintptr_t)real, graph_destroy, graph)
-#define GRAPH_DESTROY_AFTER  (void)good
+#define FOLLOW                      follow((const void *)(uintptr_t)real)
+#define GRAPH_BEGIN_BEFORE          FOLLOW
+#define GRAPH_BEGIN_AFTER           good ? graph_begin(stream, g.real, false) : (void)0
+#define GRAPH_BEGIN_INTO_BEFORE     FOLLOW
+#define GRAPH_BEGIN_INTO_AFTER      good ? graph_begin(stream, g.real, true) : (void)0
+#define GRAPH_END_BEFORE            follow_end((const void *)(uintptr_t)real, stream)
+#define GRAPH_END_AFTER             ended(&g, stream, good ? *graph : NULL)
+#define GRAPH_INSTANTIATE_BEFORE    FOLLOW
+#define GRAPH_INSTANTIATE_AFTER     good ? instantiated(&g, *exec, graph, x) : (void)0
+#define GRAPH_INSTANTIATE_BY_BEFORE FOLLOW
+#define GRAPH_INSTANTIATE_BY_AFTER                                                                 \
+    good ? instantiated(&g, *exec, graph, *(const uint64_t *)params) : (void)0
+#define GRAPH_ADD_NODE_BEFORE   FOLLOW
+#define GRAPH_ADD_NODE_AFTER    good ? node_added(graph, *node, is_second(g.real) ? z : y) : (void)0
+#define GRAPH_ADD_NODE_1_BEFORE FOLLOW
+#define GRAPH_ADD_NODE_1_AFTER  good ? node_added(graph, *node, y) : (void)0
+#define GRAPH_ADD_NODE_2_BEFORE FOLLOW
+#define GRAPH_ADD_NODE_2_AFTER  good ? node_added(graph, *node, z) : (void)0
+#define GRAPH_SET_CHILD_BEFORE  FOLLOW
+#define GRAPH_SET_CHILD_AFTER   good ? graph_set_child(exec, node, child) : (void)0
+#define GRAPH_SET_NODE_BEFORE   FOLLOW
+#define GRAPH_SET_NODE_AFTER    good ? node_set(exec, node, params) : (void)0
+#define GRAPH_DESTROY_NODE_BEFORE                                                                  \
+    follow_destroy((const void *)(uintptr_t)real, graph_remove_node, node)
+#define GRAPH_DESTROY_NODE_AFTER (void)good
+#define GRAPH_CREATE_BEFORE      FOLLOW
+#define GRAPH_CREATE_AFTER       good ? graph_destroy(*graph) : (void)0 /* an address used again */
+#define GRAPH_UPDATE_BEFORE      FOLLOW
+#define GRAPH_UPDATE_AFTER       good ? graph_instantiate(exec, graph, nodes_of(&g, graph)) : (void)0
+#define GRAPH_LAUNCH_BEFORE      enter_launch(caller, stream)
+#define GRAPH_LAUNCH_AFTER       launched(&g, exec, good)
+#define GRAPH_CHILD_BEFORE       FOLLOW
+#define GRAPH_CHILD_AFTER        good ? graph_add_child(graph, *node, child) : (void)0
+#define GRAPH_CLONE_BEFORE       FOLLOW
+#define GRAPH_CLONE_AFTER        good ? graph_clone(*clone, graph) : (void)0
+#define GRAPH_DESTROY_BEFORE     follow_destroy((const void *)(uintptr_t)real, graph_destroy, graph)
+#define GRAPH_DESTROY_AFTER      (void)good
 #define GRAPH_DESTROY_EXEC_BEFORE                                                                  \
     follow_destroy((const void *)(uintptr_t)real, graph_destroy_exec, exec)
 #define GRAPH_DESTROY_EXEC_AFTER (void)good

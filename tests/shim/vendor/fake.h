@@ -34,6 +34,10 @@ void fake_work(void *stream, struct fake_row *row);
 void fake_graph_work(void *graph, struct fake_row *row);
 /* Let functions of the runtime call the driver's, by their exported names. */
 extern int fake_nested;
+/* What the runtime says of itself: 12000 has the old cudaGraphAddNode. */
+extern int fake_runtime_version;
+/* What a function of the runtime or driver returns, without doing anything; 0: it works. */
+extern fake_rows fake_gpu_rows;
 
 /* "SYMBOL EXECUTED" for each row that was executed. */
 static inline void fake_print(fake_rows *rows)

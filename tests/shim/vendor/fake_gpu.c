@@ -12,11 +12,18 @@
 #include "tracer/driver_calls.h"
 #include "tracer/graph_calls.h"
 
-enum { NODES = 4096, INVALID = 1, NOT_CAPTURING = 2, NEW_GRAPH = 3, INVALIDATED = 901 };
+enum { NODES = 4096, PARTS = 16, INVALID = 1, NOT_CAPTURING = 2, NEW_GRAPH = 3, INVALIDATED = 901 };
 
+/* A child graph stands in its parent as calls and, for a change, as a part. */
 struct graph {
-    struct fake_row *node[NODES];
+    struct fake_row *call[NODES];
     int count;
+    struct part {
+        void *node;
+        int first, count;
+    } part[PARTS];
+    int parts;
+    struct graph *body[2]; /* of its conditional node, whose condition never holds */
 };
 
 struct fake_stream {
@@ -25,7 +32,8 @@ struct fake_stream {
     bool invalid, joined;
 };
 
-int fake_nested;
+int fake_nested, fake_runtime_version = 13000;
+static struct graph *changing; /* that a node was added to last */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long long captures;
 
@@ -68,19 +76,19 @@ void fake_invalidate(struct fake_stream *stream)
 static void execute(const struct graph *graph)
 {
     for (int i = 0; i < graph->count; i++)
-        __atomic_fetch_add(&graph->node[i]->executed, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&graph->call[i]->executed, 1, __ATOMIC_RELAXED);
 }
 
 static void append(struct graph *to, const struct graph *from)
 {
-    memcpy(to->node + to->count, from->node, (size_t)from->count * sizeof *from->node);
+    memcpy(to->call + to->count, from->call, (size_t)from->count * sizeof *from->call);
     to->count += from->count;
 }
 
 static struct graph *copy(const struct graph *graph)
 {
-    struct graph *made = calloc(1, sizeof *made);
-    append(made, graph);
+    struct graph *made = malloc(sizeof *made);
+    *made = *graph;
     return made;
 }
 
@@ -91,13 +99,13 @@ void fake_work(void *address, struct fake_row *row)
     if (!stream || !stream->capture)
         __atomic_fetch_add(&row->executed, 1, __ATOMIC_RELAXED);
     else if (!stream->invalid)
-        stream->graph->node[stream->graph->count++] = row;
+        stream->graph->call[stream->graph->count++] = row;
 }
 
 void fake_graph_work(void *address, struct fake_row *row)
 {
     struct graph *graph = address;
-    graph->node[graph->count++] = row;
+    graph->call[graph->count++] = row;
 }
 
 static int begin(struct fake_stream *stream, struct graph *into)
@@ -128,8 +136,89 @@ static int launch(const struct graph *exec, struct fake_stream *stream)
     return 0;
 }
 
-int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id);
+static int add_child(struct graph *to, const struct graph *child, void **node)
+{
+    *node = malloc(1);
+    to->part[to->parts++] = (struct part){ *node, to->count, child->count };
+    append(to, child);
+    return 0;
+}
+
+static int add_node(struct graph *to, uintptr_t params, void **node)
+{
+    struct graph_node_params *p = (struct graph_node_params *)params;
+    if (p->type == GRAPH_NODE_CHILD)
+        return add_child(to, p->child.graph, node);
+    *node = malloc(1);
+    for (unsigned i = 0; p->type == GRAPH_NODE_CONDITIONAL && i < p->conditional.count; i++)
+        to->body[i] = calloc(1, sizeof *to);
+    if (p->type == GRAPH_NODE_CONDITIONAL)
+        p->conditional.graphs = (void **)to->body;
+    return 0;
+}
+
+static struct part *part_of(struct graph *graph, const void *node)
+{
+    for (int i = 0; i < graph->parts; i++)
+        if (graph->part[i].node == node)
+            return &graph->part[i];
+    return NULL;
+}
+
+/* Cut the calls of a part out. */
+static int cut(struct graph *graph, struct part *part)
+{
+    struct fake_row **at = &graph->call[part->first];
+    graph->count -= part->count;
+    memmove(at, at + part->count, (size_t)(graph->count - part->first) * sizeof *at);
+    for (struct part *p = graph->part; p < graph->part + graph->parts; p++)
+        p->first -= p->first > part->first ? part->count : 0;
+    part->count = 0;
+    return 0;
+}
+
+static int set_child(struct graph *exec, const void *node, const struct graph *child)
+{
+    struct part *part = part_of(exec, node);
+    if (!part)
+        return 1;
+    cut(exec, part);
+    *part = (struct part){ part->node, exec->count, child->count };
+    append(exec, child);
+    return 0;
+}
+
+static int destroy_node(const void *node)
+{
+    struct part *part = changing ? part_of(changing, node) : NULL;
+    return part ? cut(changing, part) : 1;
+}
+
+int cudaRuntimeGetVersion(int *version);
+int cudaRuntimeGetVersion(int *version)
+{
+    *version = fake_runtime_version;
+    return 0;
+}
+
+/* With the graph, as all versions but the oldest. */
 int cuStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id);
+int cuStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id, void **graph);
+int cudaStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id, void **graph);
+int cuStreamGetCaptureInfo_v2(void *address, int *status, unsigned long long *id, void **graph)
+{
+    const struct fake_stream *stream = address;
+    if (graph)
+        *graph = stream->graph;
+    return cuStreamGetCaptureInfo(address, status, id);
+}
+
+int cudaStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id, void **graph)
+{
+    return cuStreamGetCaptureInfo_v2(stream, status, id, graph);
+}
+
+int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id);
 int cuStreamGetCaptureInfo(void *address, int *status, unsigned long long *id)
 {
     const struct fake_stream *stream = address;
@@ -160,30 +249,50 @@ int cuDeviceGetName(char *name, int bytes, int device)
 #define GRAPH_BEGIN_DO ((void)capture_mode, begin(stream, NULL))
 #define GRAPH_BEGIN_INTO_DO                                                                        \
     ((void)capture_mode, (void)dependencies, (void)edges, (void)count, begin(stream, graph))
-#define GRAPH_END_DO          end(stream, graph)
-#define GRAPH_INSTANTIATE_DO  ((void)x, (void)y, (void)z, *exec = copy(graph), 0)
-#define GRAPH_UPDATE_DO       ((void)x, (void)y, *(struct graph *)exec = *(struct graph *)graph, 0)
-#define GRAPH_LAUNCH_DO       launch(exec, stream)
-#define GRAPH_CHILD_DO        ((void)node, (void)dependencies, (void)count, append(graph, child), 0)
-#define GRAPH_CLONE_DO        (*clone = copy(graph), 0)
-#define GRAPH_DESTROY_DO      (free(graph), 0)
-#define GRAPH_DESTROY_EXEC_DO (free(exec), 0)
+#define GRAPH_END_DO         end(stream, graph)
+#define GRAPH_INSTANTIATE_DO ((void)x, (void)y, (void)z, *exec = copy(graph), 0)
+#define GRAPH_UPDATE_DO      ((void)x, (void)y, *(struct graph *)exec = *(struct graph *)graph, 0)
+#define GRAPH_LAUNCH_DO      launch(exec, stream)
+#define GRAPH_CHILD_DO                                                                             \
+    ((void)dependencies, (void)count, changing = graph, add_child(graph, child, node))
+#define GRAPH_ADD_NODE_1_DO                                                                        \
+    ((void)dependencies, (void)x, (void)z, changing = graph, add_node(graph, y, node))
+#define GRAPH_ADD_NODE_2_DO                                                                        \
+    ((void)dependencies, (void)x, (void)y, changing = graph, add_node(graph, z, node))
+#define GRAPH_ADD_NODE_DO  fake_runtime_version < 13000 ? GRAPH_ADD_NODE_1_DO : GRAPH_ADD_NODE_2_DO
+#define GRAPH_SET_CHILD_DO set_child(exec, node, child)
+#define GRAPH_SET_NODE_DO                                                                          \
+    set_child(exec, node, ((const struct graph_node_params *)params)->child.graph)
+#define GRAPH_DESTROY_NODE_DO   destroy_node(node)
+#define GRAPH_CREATE_DO         ((void)flags, *graph = calloc(1, sizeof(struct graph)), 0)
+#define GRAPH_INSTANTIATE_BY_DO ((void)params, *exec = copy(graph), 0)
+#define GRAPH_CLONE_DO          (*clone = copy(graph), 0)
+#define GRAPH_DESTROY_DO        (free(graph), 0)
+#define GRAPH_DESTROY_EXEC_DO   (free(exec), 0)
 
 #define ROW(family, symbol) int symbol(family##_PARAMS);
 #include "tracer/graph.def"
 #undef ROW
 
 /* The runtime reaches the driver by name where the test asks for it. */
-#define GRAPH_BEGIN_DRIVER        cuStreamBeginCapture_v2
-#define GRAPH_BEGIN_INTO_DRIVER   cuStreamBeginCaptureToGraph
-#define GRAPH_END_DRIVER          cuStreamEndCapture
-#define GRAPH_INSTANTIATE_DRIVER  cuGraphInstantiateWithFlags
-#define GRAPH_UPDATE_DRIVER       cuGraphExecUpdate_v2
-#define GRAPH_LAUNCH_DRIVER       cuGraphLaunch
-#define GRAPH_CHILD_DRIVER        cuGraphAddChildGraphNode
-#define GRAPH_CLONE_DRIVER        cuGraphClone
-#define GRAPH_DESTROY_DRIVER      cuGraphDestroy
-#define GRAPH_DESTROY_EXEC_DRIVER cuGraphExecDestroy
+#define GRAPH_BEGIN_DRIVER          cuStreamBeginCapture_v2
+#define GRAPH_BEGIN_INTO_DRIVER     cuStreamBeginCaptureToGraph
+#define GRAPH_END_DRIVER            cuStreamEndCapture
+#define GRAPH_INSTANTIATE_DRIVER    cuGraphInstantiateWithFlags
+#define GRAPH_UPDATE_DRIVER         cuGraphExecUpdate_v2
+#define GRAPH_LAUNCH_DRIVER         cuGraphLaunch
+#define GRAPH_CHILD_DRIVER          cuGraphAddChildGraphNode
+#define GRAPH_ADD_NODE_DRIVER       (fake_runtime_version < 13000 ? cuGraphAddNode : cuGraphAddNode_v2)
+#define GRAPH_ADD_NODE_1_DRIVER     cuGraphAddNode
+#define GRAPH_ADD_NODE_2_DRIVER     cuGraphAddNode_v2
+#define GRAPH_SET_CHILD_DRIVER      cuGraphExecChildGraphNodeSetParams
+#define GRAPH_SET_NODE_DRIVER       cuGraphExecNodeSetParams
+#define GRAPH_DESTROY_NODE_DRIVER   cuGraphDestroyNode
+#define GRAPH_CREATE_DRIVER         cuGraphCreate
+#define GRAPH_INSTANTIATE_BY_DRIVER cuGraphInstantiateWithParams
+#define GRAPH_CLONE_DRIVER          cuGraphClone
+#define GRAPH_DESTROY_DRIVER        cuGraphDestroy
+#define GRAPH_DESTROY_EXEC_DRIVER   cuGraphExecDestroy
 
 #define ROW(family, symbol)                                                                        \
     int symbol(family##_PARAMS)                                                                    \

@@ -28,6 +28,16 @@ cublasStatus_t cublasDgemm_v2(CUBLAS_GEMM_PARAMS(int, D));
 cublasStatus_t cublasSgemmGroupedBatched(CUBLAS_GEMM_GROUPED_PARAMS(int, S));
 extern fake_rows fake_cublas_rows;
 
+int cudaStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id, void **graph);
+
+static void refuse(const char *symbol, int status)
+{
+    struct fake_row *r = fake_gpu_rows();
+    while (strcmp(r->symbol, symbol) != 0)
+        r++;
+    r->status = status;
+}
+
 static cublasHandle_t handle_on(struct fake_stream *stream)
 {
     cublasHandle_t h;
@@ -128,6 +138,159 @@ static void update(void)
     launch(exec, s, 4);
 }
 
+static void update_refused(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *exec = instantiated(captured(s, 5, 1));
+    refuse("cudaGraphExecUpdate", 910);
+    cudaGraphExecUpdate(exec, captured(s, 0, 2), NULL, NULL);
+    launch(exec, s, 4);
+}
+
+/* The second time with the arguments of CUDA 12. */
+static void generic_child(void)
+{
+    struct fake_stream *s = fake_stream();
+    for (int version = 13000; version >= 12000; version -= 1000) {
+        void *outer, *node;
+        struct graph_node_params p = { .type = GRAPH_NODE_CHILD };
+        cudaGraphCreate(&outer, 0);
+        fake_runtime_version = version;
+        p.child.graph = captured(s, 2, 1);
+        if (version < 13000)
+            cudaGraphAddNode(&node, outer, NULL, 0, (uintptr_t)&p, 0);
+        else
+            cudaGraphAddNode(&node, outer, NULL, 0, 0, (uintptr_t)&p);
+        p.child.graph = captured(s, 1, 0);
+        cudaGraphAddNode_v2(&node, outer, NULL, 0, 0, (uintptr_t)&p);
+        p.child.graph = captured(s, 0, 3);
+        cuGraphAddNode(&node, outer, NULL, 0, (uintptr_t)&p, 0);
+        cuGraphAddNode_v2(&node, outer, NULL, 0, 0, (uintptr_t)&p);
+        launch(instantiated(outer), s, 3);
+        cudaGraphDestroy(outer);
+    }
+}
+
+static void deep(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *graph = captured(s, 1, 1), *node;
+    for (int level = 0; level < 8; level++) {
+        void *outer = captured(s, 1, 0);
+        cudaGraphAddChildGraphNode(&node, outer, NULL, 0, graph);
+        cudaGraphAddChildGraphNode(&node, outer, NULL, 0, graph);
+        cudaGraphDestroy(graph);
+        graph = outer;
+    }
+    launch(instantiated(graph), s, 2);
+}
+
+/* Child by child in the executable graph, more than once, and one taken out before. */
+static void set_child(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *outer = captured(s, 1, 0), *a, *b, *c, *exec, *other;
+    cudaGraphAddChildGraphNode(&a, outer, NULL, 0, captured(s, 2, 1));
+    cudaGraphAddChildGraphNode(&b, outer, NULL, 0, captured(s, 0, 4));
+    cudaGraphAddChildGraphNode(&c, outer, NULL, 0, captured(s, 9, 9));
+    cudaGraphDestroyNode(c);
+    exec = instantiated(outer);
+    other = instantiated(outer);
+    launch(exec, s, 2);
+    cudaGraphExecChildGraphNodeSetParams(exec, a, captured(s, 0, 3));
+    launch(exec, s, 5);
+    const struct graph_node_params p = { .type = GRAPH_NODE_CHILD,
+                                         .child.graph = captured(s, 7, 0) };
+    cudaGraphExecNodeSetParams(exec, a, &p);
+    cuGraphExecChildGraphNodeSetParams(exec, b, captured(s, 1, 1));
+    launch(exec, s, 11);
+    launch(other, s, 13);
+    cudaGraphExecUpdate(exec, outer, NULL, NULL);
+    launch(exec, s, 17);
+}
+
+/* Added to the graph of a capture that is under way, where the bodies are captured by another
+ * stream. The fake's condition never holds: what a trace knows is what was executed. */
+static void conditional(void)
+{
+    struct fake_stream *s = fake_stream(), *t = fake_stream();
+    cublasHandle_t h = handle_on(s);
+    int status;
+    unsigned long long id;
+    void *graph, *node, *same, *child = captured(t, 0, 2);
+    struct graph_node_params p = { .type = GRAPH_NODE_CONDITIONAL, .conditional.count = 2 };
+    cudaStreamBeginCapture(s, 0);
+    sgemm(h, 2);
+    cudaStreamGetCaptureInfo_v2(s, &status, &id, &graph);
+    cudaGraphAddNode(&node, graph, NULL, 0, 0, (uintptr_t)&p);
+    cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child);
+    cudaStreamBeginCaptureToGraph(t, p.conditional.graphs[1], NULL, NULL, 0, 0);
+    dgemm(handle_on(t), 50);
+    cudaStreamEndCapture(t, &same);
+    sgemm(h, 1);
+    launch(instantiated(end(s)), s, 6);
+}
+
+/* A condition around kernels that nobody hooks loses no call. */
+static void conditional_empty(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *graph = captured(s, 1, 0), *node;
+    struct graph_node_params p = { .type = GRAPH_NODE_CONDITIONAL, .conditional.count = 1 };
+    cudaGraphAddNode(&node, graph, NULL, 0, 0, (uintptr_t)&p);
+    launch(instantiated(graph), s, 6);
+}
+
+static void device_launch(void)
+{
+    struct fake_stream *s = fake_stream();
+    const uint64_t by[4] = { GRAPH_DEVICE_LAUNCH };
+    void *graph = captured(s, 1, 0), *exec;
+    cudaGraphInstantiateWithParams(&exec, graph, by);
+    launch(exec, s, 2);
+    cudaGraphInstantiate(&exec, graph, GRAPH_DEVICE_LAUNCH, 0, 0);
+    launch(exec, s, 1);
+}
+
+/* In each mode, with another thread's work and the null stream beside the capture. */
+static void *beside(void *stream)
+{
+    cublasHandle_t h;
+    cublasCreate_v2(&h);
+    sgemm(h, 3);
+    sgemm(handle_on(stream), 2);
+    return NULL;
+}
+
+static void modes(void)
+{
+    for (int mode = 0; mode < 3; mode++) {
+        struct fake_stream *s = fake_stream();
+        cublasHandle_t h = handle_on(s);
+        pthread_t t;
+        cudaStreamBeginCapture(s, mode);
+        sgemm(h, 1);
+        pthread_create(&t, NULL, beside, fake_stream());
+        pthread_join(t, NULL);
+        dgemm(h, 1);
+        launch(instantiated(end(s)), s, 4);
+    }
+}
+
+/* Two streams in one capture that is invalidated: no work of either. */
+static void invalid_joined(void)
+{
+    struct fake_stream *s = fake_stream(), *t = fake_stream();
+    cublasHandle_t hs = handle_on(s), ht = handle_on(t);
+    cudaStreamBeginCapture(s, 0);
+    fake_join(t, s);
+    dgemm(ht, 2);
+    fake_invalidate(s);
+    sgemm(hs, 3);
+    end(s);
+    sgemm(hs, 1);
+}
+
 static void cloned(void)
 {
     struct fake_stream *s = fake_stream();
@@ -197,7 +360,7 @@ static void driver(void)
     cuGraphInstantiateWithFlags(&exec, graph, 0, 0, 0);
     for (int i = 0; i < 5; i++)
         cuGraphLaunch(exec, s);
-    cuGraphInstantiateWithParams(&second, graph, 0, 0, 0);
+    cuGraphInstantiateWithParams(&second, graph, &(const uint64_t[4]){ 0 });
     cuGraphLaunch_ptsz(second, s);
     cuGraphExecUpdate_v2(second, captured(s, 0, 1), NULL, NULL);
     cuGraphLaunch(second, s);
@@ -235,6 +398,8 @@ static void nested(void)
     child();
     update();
     joined();
+    generic_child();
+    set_child();
 }
 
 static void grouped(void)
@@ -308,6 +473,15 @@ int main(int argc, char **argv)
         { "child", child },
         { "launch_in_capture", launch_in_capture },
         { "update", update },
+        { "update_refused", update_refused },
+        { "generic_child", generic_child },
+        { "deep", deep },
+        { "set_child", set_child },
+        { "conditional", conditional },
+        { "conditional_empty", conditional_empty },
+        { "device_launch", device_launch },
+        { "modes", modes },
+        { "invalid_joined", invalid_joined },
         { "clone", cloned },
         { "reuse", reuse },
         { "into_existing", into_existing },

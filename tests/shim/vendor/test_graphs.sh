@@ -18,6 +18,19 @@ check "a graph that is never launched is no work" exact never_launched
 check "child graphs, nested" exact child
 check "a launch into a capture is part of it" exact launch_in_capture
 check "an updated executable launches the new graph" exact update
+check "an update that is refused changes nothing" exact update_refused
+check "child graphs by the generic call, with the arguments of CUDA 12 and 13" exact generic_child
+check "child graphs, eight levels deep" exact deep
+check "children replaced in the executable graph, taken out of the graph" exact set_child
+check "streams captured in all modes, others at work beside them" exact modes
+check "an invalidated capture of two streams" exact invalid_joined
+note() { dump facts "$1" | grep -q "^note .*$2"; }
+conditions_are_said() { exact conditional && note conditional conditional; }
+check "bodies of conditional nodes: not counted, and said" conditions_are_said
+no_body_no_note() { exact conditional_empty && ! note conditional_empty conditional; }
+check "a condition around no call is not worth a word" no_body_no_note
+device_is_said() { exact device_launch && note device_launch "kernels may launch"; }
+check "launches by the device: not counted, and said" device_is_said
 check "a clone has what its original had" exact clone
 check "handles used again after destroy" exact reuse
 check "capture into an existing graph" exact into_existing
