@@ -5,184 +5,54 @@
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
-#include "analysis/escape.h"
-#include "analysis/evidence.h"
+#include "analysis/json.h"
 #include "analysis/phases_json.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
 
-static void text(yajl_gen g, const char *value)
-{
-    char *clean = value ? escape_copy(value) : NULL;
-    if (clean)
-        yajl_gen_string(g, (const unsigned char *)clean, strlen(clean));
-    else
-        yajl_gen_null(g);
-    free(clean);
-}
-
-/* Ten digits: no noise of the last bit in the file. */
-static void real(yajl_gen g, double value)
-{
-    char number[40];
-    if (!isfinite(value)) {
-        yajl_gen_null(g);
-        return;
-    }
-    int length = snprintf(number, sizeof number, "%.10g", value);
-    yajl_gen_number(g, number, (size_t)length);
-}
-
-static void whole(yajl_gen g, uint64_t value)
-{
-    char number[24];
-    int length = snprintf(number, sizeof number, "%" PRIu64, value);
-    yajl_gen_number(g, number, (size_t)length);
-}
-
-static void key(yajl_gen g, const char *name)
-{
-    yajl_gen_string(g, (const unsigned char *)name, strlen(name));
-}
-
-static void key_text(yajl_gen g, const char *name, const char *value)
-{
-    key(g, name);
-    text(g, value);
-}
-
-static void key_real(yajl_gen g, const char *name, double value)
-{
-    key(g, name);
-    real(g, value);
-}
-
-static void key_whole(yajl_gen g, const char *name, uint64_t value)
-{
-    key(g, name);
-    whole(g, value);
-}
-
-static void key_signed(yajl_gen g, const char *name, int64_t value)
-{
-    key(g, name);
-    yajl_gen_integer(g, value);
-}
-
-static void key_flag(yajl_gen g, const char *name, bool value)
-{
-    key(g, name);
-    yajl_gen_bool(g, value);
-}
-
-static void open_map(yajl_gen g, const char *name)
-{
-    key(g, name);
-    yajl_gen_map_open(g);
-}
-
-static void open_array(yajl_gen g, const char *name)
-{
-    key(g, name);
-    yajl_gen_array_open(g);
-}
-
-/* Null where nothing was measured. */
-static void gpu(yajl_gen g, const struct summary_gpu *gpu)
-{
-    const struct gpu_totals *t = &gpu->totals;
-    key(g, "gpu");
-    if (t->windows == 0) {
-        yajl_gen_null(g);
-        return;
-    }
-    yajl_gen_map_open(g);
-    key_whole(g, "launches", t->launches);
-    key_whole(g, "records", t->records);
-    key_whole(g, "dropped", t->dropped);
-    key_whole(g, "untimed", t->untimed);
-    key_whole(g, "windows", t->windows);
-    key_real(g, "window_s", (double)t->window_ns * 1e-9);
-    key_whole(g, "time_ns", gpu->kernel_ns);
-    key_whole(g, "attributed_ns", gpu->attributed_ns);
-    key_real(g, "attributed_share",
-             gpu->kernel_ns ? (double)gpu->attributed_ns / (double)gpu->kernel_ns : NAN);
-    open_map(g, "busy_share");
-    key_real(g, "value", gpu->busy_share);
-    key_real(g, "lo", gpu->busy_lo);
-    key_real(g, "hi", gpu->busy_hi);
-    yajl_gen_map_close(g);
-    yajl_gen_map_close(g);
-}
-
-static void trace(yajl_gen g, const struct analysis *a)
-{
-    const struct summary *s = a->summary;
-    open_map(g, "trace");
-    key_whole(g, "seen", s->counters.seen);
-    key_whole(g, "recorded", s->counters.recorded);
-    key_whole(g, "failed", s->counters.failed);
-    key_whole(g, "missing", evidence_missing(s));
-    open_map(g, "dropped");
-    for (unsigned cause = 0; cause < LOSS_MAX; cause++)
-        if (loss_name(cause))
-            key_whole(g, loss_name(cause), s->counters.dropped[cause]);
-    yajl_gen_map_close(g);
-    key_flag(g, "complete", s->complete);
-    key_real(g, "wall_s", s->wall_ns ? (double)s->wall_ns * 1e-9 : NAN);
-    key_real(g, "busy_s", s->busy_ns ? (double)s->busy_ns * 1e-9 : NAN);
-    key_whole(g, "windows", s->nwindows);
-    open_map(g, "coverage");
-    key_real(g, "calls", a->coverage_calls);
-    key_real(g, "time", a->evidence.coverage_time);
-    yajl_gen_map_close(g);
-    key_text(g, "device", analysis_device(a));
-    key_whole(g, "processes", s->nshards);
-    gpu(g, &s->gpu);
-    yajl_gen_map_close(g);
-}
+enum { GRIDS = 16 }; /* of one kernel, at most */
 
 static void grain(yajl_gen g, const char *name, const struct stability_grain *s)
 {
-    open_map(g, name);
-    key_whole(g, "shapes", s->shapes);
-    key_real(g, "effective_shapes", s->effective_shapes);
-    key_whole(g, "k90", s->k90);
-    key_real(g, "cov05", s->cov05);
-    key_real(g, "unseen", s->unseen);
-    key_real(g, "drift", s->drift.adjacent);
-    key_real(g, "drift_null95", s->drift.null95);
-    key_real(g, "drift_first_last", s->drift.first_last);
-    key_real(g, "padding_waste", s->padding_waste);
+    json_open_map(g, name);
+    json_key_whole(g, "shapes", s->shapes);
+    json_key_real(g, "effective_shapes", s->effective_shapes);
+    json_key_whole(g, "k90", s->k90);
+    json_key_real(g, "cov05", s->cov05);
+    json_key_real(g, "unseen", s->unseen);
+    json_key_real(g, "drift", s->drift.adjacent);
+    json_key_real(g, "drift_null95", s->drift.null95);
+    json_key_real(g, "drift_first_last", s->drift.first_last);
+    json_key_real(g, "padding_waste", s->padding_waste);
     yajl_gen_map_close(g);
 }
 
 static void dimensions(yajl_gen g, const char *name, const bool *chosen)
 {
-    open_array(g, name);
+    json_open_array(g, name);
     for (enum shape_dimension d = 0; d < SHAPE_DIMENSIONS; d++)
         if (chosen[d])
-            key(g, shape_dimension_name(d));
+            json_key(g, shape_dimension_name(d));
     yajl_gen_array_close(g);
 }
 
 /* The numbers of the raw grain stand directly in the object: that is the contract. */
 static void stability(yajl_gen g, const struct stability *s)
 {
-    open_map(g, "stability");
-    key_text(g, "level", stability_level_name(s->level));
-    key_real(g, "effective_shapes", s->raw.effective_shapes);
-    key_whole(g, "k90", s->raw.k90);
-    key_real(g, "cov05", s->raw.cov05);
-    key_real(g, "unseen", s->raw.unseen);
-    key_real(g, "drift", s->raw.drift.adjacent);
+    json_open_map(g, "stability");
+    json_key_text(g, "level", stability_level_name(s->level));
+    json_key_real(g, "effective_shapes", s->raw.effective_shapes);
+    json_key_whole(g, "k90", s->raw.k90);
+    json_key_real(g, "cov05", s->raw.cov05);
+    json_key_real(g, "unseen", s->raw.unseen);
+    json_key_real(g, "drift", s->raw.drift.adjacent);
     dimensions(g, "moving", s->moving);
-    open_map(g, "effective_values");
+    json_open_map(g, "effective_values");
     for (enum shape_dimension d = 0; d < SHAPE_DIMENSIONS; d++)
-        key_real(g, shape_dimension_name(d), s->effective[d]);
+        json_key_real(g, shape_dimension_name(d), s->effective[d]);
     yajl_gen_map_close(g);
-    key_whole(g, "windows", s->windows);
-    open_map(g, "grains");
+    json_key_whole(g, "windows", s->windows);
+    json_open_map(g, "grains");
     grain(g, "raw", &s->raw);
     grain(g, "bucket", &s->bucket);
     grain(g, "tile", &s->tile);
@@ -194,36 +64,36 @@ static void stability(yajl_gen g, const struct stability *s)
 static void group(yajl_gen g, const struct analysis_group *row)
 {
     yajl_gen_map_open(g);
-    key_text(g, "op", tilewise_op_name(row->op));
-    key_text(g, "dtype", tilewise_dtype_name(row->dtype));
+    json_key_text(g, "op", tilewise_op_name(row->op));
+    json_key_text(g, "dtype", tilewise_dtype_name(row->dtype));
     if (row->shape_class)
-        key_text(g, "class", row->shape_class);
-    key_whole(g, "calls", row->calls);
-    key_whole(g, "time_ns", row->time_ns);
-    key_real(g, "busy_share", row->heat.busy_share);
-    key_real(g, "wall_share", row->heat.wall_share);
-    open_map(g, "heat");
-    key_real(g, "value", row->heat.value);
-    key_real(g, "lo", row->heat.lo);
-    key_real(g, "hi", row->heat.hi);
-    key_text(g, "level", heat_level_name(row->heat.level));
-    key_text(g, "method", "wall_share");
+        json_key_text(g, "class", row->shape_class);
+    json_key_whole(g, "calls", row->calls);
+    json_key_whole(g, "time_ns", row->time_ns);
+    json_key_real(g, "busy_share", row->heat.busy_share);
+    json_key_real(g, "wall_share", row->heat.wall_share);
+    json_open_map(g, "heat");
+    json_key_real(g, "value", row->heat.value);
+    json_key_real(g, "lo", row->heat.lo);
+    json_key_real(g, "hi", row->heat.hi);
+    json_key_text(g, "level", heat_level_name(row->heat.level));
+    json_key_text(g, "method", "wall_share");
     yajl_gen_map_close(g);
-    key_real(g, "ceiling", row->heat.ceiling);
-    key_real(g, "headroom", row->replay.headroom);
+    json_key_real(g, "ceiling", row->heat.ceiling);
+    json_key_real(g, "headroom", row->replay.headroom);
     stability(g, &row->stability);
-    key_text(g, "verdict", decide_word(row->decision.verdict));
-    key_text(g, "reason", row->decision.reason);
-    open_map(g, "gain");
-    key_real(g, "lo", row->replay.replayed_share > 0 ? row->replay.gain_lo : NAN);
-    key_real(g, "hi", row->replay.replayed_share > 0 ? row->replay.gain_hi : NAN);
+    json_key_text(g, "verdict", decide_word(row->decision.verdict));
+    json_key_text(g, "reason", row->decision.reason);
+    json_open_map(g, "gain");
+    json_key_real(g, "lo", row->replay.replayed_share > 0 ? row->replay.gain_lo : NAN);
+    json_key_real(g, "hi", row->replay.replayed_share > 0 ? row->replay.gain_hi : NAN);
     yajl_gen_map_close(g);
     yajl_gen_map_close(g);
 }
 
 static void groups(yajl_gen g, const char *name, const struct analysis_group *rows, size_t count)
 {
-    open_array(g, name);
+    json_open_array(g, name);
     for (size_t i = 0; i < count; i++)
         group(g, &rows[i]);
     yajl_gen_array_close(g);
@@ -232,19 +102,19 @@ static void groups(yajl_gen g, const char *name, const struct analysis_group *ro
 static void candidate(yajl_gen g, const struct result_candidate *c)
 {
     yajl_gen_map_open(g);
-    key_text(g, "name", c->name);
-    key_text(g, "status", result_status_name(c->status));
-    key_text(g, "why", c->reason && c->reason[0] ? c->reason : NULL);
-    key_real(g, "time_ns", c->time_ns);
-    open_map(g, "ratio");
-    key_real(g, "recorded", c->ratio_recorded);
-    key_real(g, "best", c->ratio_best);
-    key_real(g, "lo", c->best_lo);
-    key_real(g, "hi", c->best_hi);
+    json_key_text(g, "name", c->name);
+    json_key_text(g, "status", result_status_name(c->status));
+    json_key_text(g, "why", c->reason && c->reason[0] ? c->reason : NULL);
+    json_key_real(g, "time_ns", c->time_ns);
+    json_open_map(g, "ratio");
+    json_key_real(g, "recorded", c->ratio_recorded);
+    json_key_real(g, "best", c->ratio_best);
+    json_key_real(g, "lo", c->best_lo);
+    json_key_real(g, "hi", c->best_hi);
     yajl_gen_map_close(g);
-    key_text(g, "call", c->call == RESULT_CALL_NONE ? NULL : result_call_name(c->call));
-    key_flag(g, "deterministic", c->deterministic);
-    key_real(g, "worst_error", c->worst_error);
+    json_key_text(g, "call", c->call == RESULT_CALL_NONE ? NULL : result_call_name(c->call));
+    json_key_flag(g, "deterministic", c->deterministic);
+    json_key_real(g, "worst_error", c->worst_error);
     yajl_gen_map_close(g);
 }
 
@@ -270,39 +140,39 @@ static unsigned epilogue_of(const struct tilewise_signature *s)
 
 static void shape_problem(yajl_gen g, const struct tilewise_signature *s)
 {
-    key_text(g, "op", tilewise_op_name(s->op));
-    key_text(g, "dtype", tilewise_dtype_name(shape_dtype(s)));
-    key_signed(g, "m", s->m);
-    key_signed(g, "n", s->n);
-    key_signed(g, "k", s->k);
-    key_signed(g, "batch", s->batch);
-    key_text(g, "trans", words_trans(s));
-    key_text(g, "dtype_a", tilewise_dtype_name(s->dtype_a));
-    key_text(g, "dtype_b", tilewise_dtype_name(s->dtype_b));
-    key_text(g, "dtype_d", tilewise_dtype_name(s->dtype_d));
-    key_text(g, "compute", tilewise_dtype_name(s->compute));
-    key_text(g, "scale", tilewise_dtype_name(s->scale));
-    key_text(g, "batch_kind", batch_name(s->batch_kind));
-    key_whole(g, "epilogue", epilogue_of(s));
-    key_signed(g, "ldd", s->ldd);
-    key_signed(g, "stride_a", s->stride_a);
-    key_signed(g, "stride_b", s->stride_b);
-    key_signed(g, "stride_c", s->stride_c);
-    key_signed(g, "stride_d", s->stride_d);
-    key_text(g, "layout", s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
-    key_text(g, "alpha", scalar_name(s->alpha));
-    key_text(g, "beta", scalar_name(s->beta));
-    open_array(g, "ld");
+    json_key_text(g, "op", tilewise_op_name(s->op));
+    json_key_text(g, "dtype", tilewise_dtype_name(shape_dtype(s)));
+    json_key_signed(g, "m", s->m);
+    json_key_signed(g, "n", s->n);
+    json_key_signed(g, "k", s->k);
+    json_key_signed(g, "batch", s->batch);
+    json_key_text(g, "trans", words_trans(s));
+    json_key_text(g, "dtype_a", tilewise_dtype_name(s->dtype_a));
+    json_key_text(g, "dtype_b", tilewise_dtype_name(s->dtype_b));
+    json_key_text(g, "dtype_d", tilewise_dtype_name(s->dtype_d));
+    json_key_text(g, "compute", tilewise_dtype_name(s->compute));
+    json_key_text(g, "scale", tilewise_dtype_name(s->scale));
+    json_key_text(g, "batch_kind", batch_name(s->batch_kind));
+    json_key_whole(g, "epilogue", epilogue_of(s));
+    json_key_signed(g, "ldd", s->ldd);
+    json_key_signed(g, "stride_a", s->stride_a);
+    json_key_signed(g, "stride_b", s->stride_b);
+    json_key_signed(g, "stride_c", s->stride_c);
+    json_key_signed(g, "stride_d", s->stride_d);
+    json_key_text(g, "layout", s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
+    json_key_text(g, "alpha", scalar_name(s->alpha));
+    json_key_text(g, "beta", scalar_name(s->beta));
+    json_open_array(g, "ld");
     yajl_gen_integer(g, s->lda);
     yajl_gen_integer(g, s->ldb);
     yajl_gen_integer(g, s->ldc);
     yajl_gen_array_close(g);
-    open_array(g, "align_bytes");
-    whole(g, (uint64_t)1 << (s->align_a & 63));
-    whole(g, (uint64_t)1 << (s->align_b & 63));
-    whole(g, (uint64_t)1 << (s->align_c & 63));
+    json_open_array(g, "align_bytes");
+    json_whole(g, (uint64_t)1 << (s->align_a & 63));
+    json_whole(g, (uint64_t)1 << (s->align_b & 63));
+    json_whole(g, (uint64_t)1 << (s->align_c & 63));
     yajl_gen_array_close(g);
-    key_flag(g, "replayable", !(s->flags & TILEWISE_NOT_REPLAYABLE));
+    json_key_flag(g, "replayable", !(s->flags & TILEWISE_NOT_REPLAYABLE));
 }
 
 static void shape(yajl_gen g, const struct analysis_shape *row)
@@ -310,26 +180,26 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
     const struct result_case *r = row->result;
     yajl_gen_map_open(g);
     shape_problem(g, row->signature);
-    key_text(g, "entry", row->entry[0] ? row->entry : NULL);
-    key_text(g, "class", shape_class_name(row->signature));
-    key_whole(g, "signatures", row->signatures);
-    key_whole(g, "calls", row->calls);
-    key_whole(g, "time_ns", row->time_ns);
-    key_real(g, "time_share", row->time_share);
-    key(g, "gpu_time_ns");
-    real(g, row->gpu_time_ns);
-    key_whole(g, "min_ns", row->min_ns);
-    key_real(g, "median_ns", histogram_quantile_ns(&row->histogram, 0.5));
-    key_whole(g, "max_ns", row->max_ns);
-    open_map(g, "baseline_ns");
-    key_real(g, "recorded", r ? r->baseline_recorded_ns : NAN);
-    key_real(g, "best", r ? r->baseline_best_ns : NAN);
+    json_key_text(g, "entry", row->entry[0] ? row->entry : NULL);
+    json_key_text(g, "class", shape_class_name(row->signature));
+    json_key_whole(g, "signatures", row->signatures);
+    json_key_whole(g, "calls", row->calls);
+    json_key_whole(g, "time_ns", row->time_ns);
+    json_key_real(g, "time_share", row->time_share);
+    json_key(g, "gpu_time_ns");
+    json_real(g, row->gpu_time_ns);
+    json_key_whole(g, "min_ns", row->min_ns);
+    json_key_real(g, "median_ns", histogram_quantile_ns(&row->histogram, 0.5));
+    json_key_whole(g, "max_ns", row->max_ns);
+    json_open_map(g, "baseline_ns");
+    json_key_real(g, "recorded", r ? r->baseline_recorded_ns : NAN);
+    json_key_real(g, "best", r ? r->baseline_best_ns : NAN);
     yajl_gen_map_close(g);
-    key_text(g, "baseline_best",
-             r && r->baseline_best && r->baseline_best[0] ? r->baseline_best : NULL);
-    key_text(g, "baseline_status", r ? result_status_name(r->status) : NULL);
-    key_real(g, "headroom", row->headroom);
-    open_array(g, "candidates");
+    json_key_text(g, "baseline_best",
+                  r && r->baseline_best && r->baseline_best[0] ? r->baseline_best : NULL);
+    json_key_text(g, "baseline_status", r ? result_status_name(r->status) : NULL);
+    json_key_real(g, "headroom", row->headroom);
+    json_open_array(g, "candidates");
     for (size_t i = 0; r && i < r->ncandidates; i++)
         candidate(g, &r->candidates[i]);
     yajl_gen_array_close(g);
@@ -381,21 +251,61 @@ static size_t name_kernels(const struct summary *s, struct named_kernel *rows)
     return count;
 }
 
+static const struct summary_grid *first_grid(const struct summary *s, uint32_t name)
+{
+    size_t low = 0, high = s->ngrids;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->grids[middle].name < name)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return s->grids + low;
+}
+
+static void put_three(yajl_gen g, const char *name, const uint32_t *three)
+{
+    json_open_array(g, name);
+    for (unsigned i = 0; i < 3; i++)
+        json_whole(g, three[i]);
+    yajl_gen_array_close(g);
+}
+
+/* How it was launched, by time; not everything where shapes make many. */
+static void put_grids(yajl_gen g, const struct summary *s, uint32_t name)
+{
+    const struct summary_grid *end = s->grids + s->ngrids, *row = first_grid(s, name);
+    json_open_array(g, "grids");
+    for (unsigned i = 0; i < GRIDS && row < end && row->name == name; i++, row++) {
+        yajl_gen_map_open(g);
+        put_three(g, "grid", row->grid.grid);
+        put_three(g, "block", row->grid.block);
+        json_key_whole(g, "shared_bytes", row->grid.shared_bytes);
+        json_key_flag(g, "attributed", row->signature != GPU_NO_SIGNATURE);
+        json_key_whole(g, "launches", row->launches);
+        json_key_whole(g, "time_ns", row->time_ns);
+        yajl_gen_map_close(g);
+    }
+    yajl_gen_array_close(g);
+}
+
 static enum status kernels(yajl_gen g, const struct summary *s)
 {
     struct named_kernel *rows = calloc(s->nkernels + 1, sizeof *rows);
     if (!rows)
         return ST_NOMEM;
     size_t count = name_kernels(s, rows);
-    open_array(g, "kernels");
+    json_open_array(g, "kernels");
     for (size_t i = 0; i < count; i++) {
         yajl_gen_map_open(g);
-        key_text(g, "name", s->strings[rows[i].name]);
-        key_whole(g, "launches", rows[i].launches);
-        key_whole(g, "time_ns", rows[i].time_ns);
-        key_whole(g, "attributed_ns", rows[i].attributed_ns);
-        key_real(g, "time_share",
-                 s->gpu.kernel_ns ? (double)rows[i].time_ns / (double)s->gpu.kernel_ns : NAN);
+        json_key_text(g, "name", s->strings[rows[i].name]);
+        json_key_whole(g, "launches", rows[i].launches);
+        json_key_whole(g, "time_ns", rows[i].time_ns);
+        json_key_whole(g, "attributed_ns", rows[i].attributed_ns);
+        json_key_real(g, "time_share",
+                      s->gpu.kernel_ns ? (double)rows[i].time_ns / (double)s->gpu.kernel_ns : NAN);
+        put_grids(g, s, rows[i].name);
         yajl_gen_map_close(g);
     }
     yajl_gen_array_close(g);
@@ -405,19 +315,19 @@ static enum status kernels(yajl_gen g, const struct summary *s)
 
 static void replay_runs(yajl_gen g, const struct result_set *set)
 {
-    open_array(g, "replays");
+    json_open_array(g, "replays");
     for (size_t i = 0; i < set->nruns; i++) {
         const struct result_run *r = &set->runs[i];
         yajl_gen_map_open(g);
-        key_text(g, "backend", r->backend);
-        key_text(g, "device", r->device);
-        key_text(g, "baseline_library", r->baseline_library);
-        key_text(g, "baseline_core", r->baseline_core);
-        key_flag(g, "baseline_capped", r->baseline_capped);
-        key_text(g, "protocol", r->protocol);
-        key_whole(g, "threads", r->threads);
-        key_real(g, "planned_time_share", r->planned_time_share);
-        key_real(g, "noise_floor", r->noise_floor);
+        json_key_text(g, "backend", r->backend);
+        json_key_text(g, "device", r->device);
+        json_key_text(g, "baseline_library", r->baseline_library);
+        json_key_text(g, "baseline_core", r->baseline_core);
+        json_key_flag(g, "baseline_capped", r->baseline_capped);
+        json_key_text(g, "protocol", r->protocol);
+        json_key_whole(g, "threads", r->threads);
+        json_key_real(g, "planned_time_share", r->planned_time_share);
+        json_key_real(g, "noise_floor", r->noise_floor);
         yajl_gen_map_close(g);
     }
     yajl_gen_array_close(g);
@@ -426,13 +336,13 @@ static void replay_runs(yajl_gen g, const struct result_set *set)
 /* The thresholds in force, as the policy file would say them. */
 static void policy(yajl_gen g, const struct policy *p)
 {
-#define VALUE_REAL(g, key, v)    key_real(g, key, v)
-#define VALUE_SECONDS(g, key, v) key_real(g, key, v)
-#define VALUE_COUNT(g, key, v)   key_whole(g, key, v)
-#define VALUE_FLAG(g, key, v)    key_flag(g, key, v)
+#define VALUE_REAL(g, key, v)    json_key_real(g, key, v)
+#define VALUE_SECONDS(g, key, v) json_key_real(g, key, v)
+#define VALUE_COUNT(g, key, v)   json_key_whole(g, key, v)
+#define VALUE_FLAG(g, key, v)    json_key_flag(g, key, v)
 #define X(map, key, member, type, c_type, value, min, max)                                         \
     VALUE_##type(g, #map "." key, p->map.member);
-    open_map(g, "policy");
+    json_open_map(g, "policy");
     POLICY_LIST(X)
     yajl_gen_map_close(g);
 #undef X
@@ -445,27 +355,27 @@ static void policy(yajl_gen g, const struct policy *p)
 static enum status document(yajl_gen g, const struct analysis *a)
 {
     yajl_gen_map_open(g);
-    key_text(g, "tilewise", TILEWISE_VERSION);
-    trace(g, a);
-    key_text(g, "withheld", a->withheld[0] ? a->withheld : NULL);
+    json_key_text(g, "tilewise", TILEWISE_VERSION);
+    json_trace(g, a->summary, a->evidence.coverage_time, analysis_device(a));
+    json_key_text(g, "withheld", a->withheld[0] ? a->withheld : NULL);
     groups(g, "ops", a->ops, a->nops);
     groups(g, "classes", a->classes, a->nclasses);
-    open_array(g, "shapes");
+    json_open_array(g, "shapes");
     for (size_t i = 0; i < a->nshapes; i++)
         shape(g, &a->shapes[i]);
     yajl_gen_array_close(g);
     enum status st = kernels(g, a->summary);
     phases_json(g, a->summary);
-    open_map(g, "fidelity");
-    key_real(g, "total", a->fidelity.total);
-    key_real(g, "median_abs_error", a->fidelity.median_abs_error);
-    key_real(g, "same_kernel_share", a->fidelity.same_kernel_share);
+    json_open_map(g, "fidelity");
+    json_key_real(g, "total", a->fidelity.total);
+    json_key_real(g, "median_abs_error", a->fidelity.median_abs_error);
+    json_key_real(g, "same_kernel_share", a->fidelity.same_kernel_share);
     yajl_gen_map_close(g);
-    key_real(g, "potential", a->potential);
+    json_key_real(g, "potential", a->potential);
     replay_runs(g, a->results);
-    open_array(g, "notes");
+    json_open_array(g, "notes");
     for (size_t i = 0; i < a->nnotes; i++)
-        text(g, a->notes[i]);
+        json_text(g, a->notes[i]);
     yajl_gen_array_close(g);
     policy(g, a->policy);
     yajl_gen_map_close(g);

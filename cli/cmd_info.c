@@ -9,6 +9,7 @@
 
 #include "analysis/escape.h"
 #include "analysis/evidence.h"
+#include "analysis/json.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "traces/summary.h"
@@ -88,6 +89,11 @@ static void print_gpu(const struct summary_gpu *gpu)
         print_share("; of recorded calls: GPU time",
                     (double)gpu->attributed_ns / (double)gpu->kernel_ns);
     printf("\n");
+    if (gpu->intervals || gpu->missing)
+        printf("  timeline: %" PRIu64 " kernels on %" PRIu64 " streams, %" PRIu64
+               " missing; %" PRIu64 " copies and fills, %.6f s\n",
+               gpu->intervals, gpu->streams, gpu->missing, gpu->copies + gpu->fills,
+               (double)gpu->copy_ns * 1e-9);
 }
 
 static void print_totals(const struct summary *s)
@@ -149,147 +155,48 @@ static void print_text(const struct summary *s)
 
 /* JSON: the `trace` object of the report, and what only info knows. */
 
-static void key(yajl_gen g, const char *name)
-{
-    yajl_gen_string(g, (const unsigned char *)name, strlen(name));
-}
-
-static void put_text(yajl_gen g, const char *name, const char *value)
-{
-    char *clean = value ? escape_copy(value) : NULL;
-    key(g, name);
-    if (clean)
-        key(g, clean);
-    else
-        yajl_gen_null(g);
-    free(clean);
-}
-
-static void put_whole(yajl_gen g, const char *name, uint64_t value)
-{
-    char number[24];
-    int length = snprintf(number, sizeof number, "%" PRIu64, value);
-    key(g, name);
-    yajl_gen_number(g, number, (size_t)length);
-}
-
-static void put_real(yajl_gen g, const char *name, double value)
-{
-    char number[40];
-    int length = snprintf(number, sizeof number, "%.10g", value);
-    key(g, name);
-    if (isfinite(value))
-        yajl_gen_number(g, number, (size_t)length);
-    else
-        yajl_gen_null(g);
-}
-
-static void put_flag(yajl_gen g, const char *name, bool value)
-{
-    key(g, name);
-    yajl_gen_bool(g, value);
-}
-
-static void put_dropped(yajl_gen g, const struct trace_counters *c)
-{
-    key(g, "dropped");
-    yajl_gen_map_open(g);
-    for (unsigned cause = 0; cause < LOSS_MAX; cause++)
-        if (loss_name(cause))
-            put_whole(g, loss_name(cause), c->dropped[cause]);
-    yajl_gen_map_close(g);
-}
-
-static void put_gpu(yajl_gen g, const struct summary_gpu *gpu)
-{
-    const struct gpu_totals *t = &gpu->totals;
-    key(g, "gpu");
-    if (t->windows == 0) {
-        yajl_gen_null(g);
-        return;
-    }
-    yajl_gen_map_open(g);
-    put_whole(g, "launches", t->launches);
-    put_whole(g, "records", t->records);
-    put_whole(g, "dropped", t->dropped);
-    put_whole(g, "untimed", t->untimed);
-    put_whole(g, "windows", t->windows);
-    put_real(g, "window_s", (double)t->window_ns * 1e-9);
-    put_whole(g, "time_ns", gpu->kernel_ns);
-    put_whole(g, "attributed_ns", gpu->attributed_ns);
-    yajl_gen_map_close(g);
-}
-
-static void put_trace(yajl_gen g, const struct summary *s)
-{
-    key(g, "trace");
-    yajl_gen_map_open(g);
-    put_whole(g, "seen", s->counters.seen);
-    put_whole(g, "recorded", s->counters.recorded);
-    put_whole(g, "failed", s->counters.failed);
-    put_whole(g, "missing", evidence_missing(s));
-    put_dropped(g, &s->counters);
-    put_flag(g, "complete", s->complete);
-    put_real(g, "wall_s", s->wall_ns ? (double)s->wall_ns * 1e-9 : NAN);
-    put_real(g, "busy_s", s->busy_ns ? (double)s->busy_ns * 1e-9 : NAN);
-    put_whole(g, "windows", s->nwindows);
-    key(g, "coverage");
-    yajl_gen_map_open(g);
-    put_real(g, "calls", evidence_coverage_calls(s));
-    put_real(g, "time", coverage_time(s));
-    yajl_gen_map_close(g);
-    put_text(g, "device", device_of(s));
-    put_whole(g, "processes", s->nshards);
-    put_whole(g, "signatures", s->nsignatures);
-    put_gpu(g, &s->gpu);
-    yajl_gen_map_close(g);
-}
-
 static void put_shard(yajl_gen g, const struct summary_shard *s)
 {
     char host[20];
     snprintf(host, sizeof host, "%016" PRIx64, s->shard.id.host_hash);
     yajl_gen_map_open(g);
-    put_text(g, "path", s->path);
-    put_text(g, "host", host);
-    put_whole(g, "pid", s->shard.id.pid);
-    put_whole(g, "part", s->shard.id.part);
-    put_whole(g, "start_unix_ns", s->shard.start_unix_ns);
-    put_real(g, "wall_s", (double)s->wall_ns * 1e-9);
-    put_real(g, "busy_s", (double)s->busy_ns * 1e-9);
-    put_whole(g, "seen", s->shard.counters.seen);
-    put_whole(g, "recorded", s->shard.counters.recorded);
-    put_whole(g, "failed", s->shard.counters.failed);
-    put_dropped(g, &s->shard.counters);
-    put_flag(g, "complete", s->shard.complete);
-    put_whole(g, "damaged_bytes", s->damaged_bytes);
-    put_whole(g, "unresolved", s->unresolved);
+    json_key_text(g, "path", s->path);
+    json_key_text(g, "host", host);
+    json_key_whole(g, "pid", s->shard.id.pid);
+    json_key_whole(g, "part", s->shard.id.part);
+    json_key_whole(g, "start_unix_ns", s->shard.start_unix_ns);
+    json_key_real(g, "wall_s", (double)s->wall_ns * 1e-9);
+    json_key_real(g, "busy_s", (double)s->busy_ns * 1e-9);
+    json_key_whole(g, "seen", s->shard.counters.seen);
+    json_key_whole(g, "recorded", s->shard.counters.recorded);
+    json_key_whole(g, "failed", s->shard.counters.failed);
+    json_dropped(g, &s->shard.counters);
+    json_key_flag(g, "complete", s->shard.complete);
+    json_key_whole(g, "damaged_bytes", s->damaged_bytes);
+    json_key_whole(g, "unresolved", s->unresolved);
     yajl_gen_map_close(g);
 }
 
 static void put_lists(yajl_gen g, const struct summary *s)
 {
-    key(g, "shards");
-    yajl_gen_array_open(g);
+    json_open_array(g, "shards");
     for (size_t i = 0; i < s->nshards; i++)
         put_shard(g, &s->shards[i]);
     yajl_gen_array_close(g);
-    key(g, "facts");
-    yajl_gen_array_open(g);
+    json_open_array(g, "facts");
     for (size_t i = 0; i < s->nfacts; i++) {
         yajl_gen_map_open(g);
-        put_text(g, "key", s->facts[i].key);
-        put_text(g, "value", s->facts[i].value);
+        json_key_text(g, "key", s->facts[i].key);
+        json_key_text(g, "value", s->facts[i].value);
         yajl_gen_map_close(g);
     }
     yajl_gen_array_close(g);
-    key(g, "damage");
-    yajl_gen_array_open(g);
+    json_open_array(g, "damage");
     for (size_t i = 0; i < s->ndamage; i++) {
         yajl_gen_map_open(g);
-        put_whole(g, "offset", s->damage[i].offset);
-        put_whole(g, "bytes", s->damage[i].bytes);
-        put_text(g, "what", s->damage[i].what);
+        json_key_whole(g, "offset", s->damage[i].offset);
+        json_key_whole(g, "bytes", s->damage[i].bytes);
+        json_key_text(g, "what", s->damage[i].what);
         yajl_gen_map_close(g);
     }
     yajl_gen_array_close(g);
@@ -304,8 +211,8 @@ static bool print_json(const struct summary *s)
         return false;
     yajl_gen_config(g, yajl_gen_beautify, 1);
     yajl_gen_map_open(g);
-    put_text(g, "tilewise", TILEWISE_VERSION);
-    put_trace(g, s);
+    json_key_text(g, "tilewise", TILEWISE_VERSION);
+    json_trace(g, s, coverage_time(s), device_of(s));
     put_lists(g, s);
     yajl_gen_map_close(g);
     bool fine = yajl_gen_get_buf(g, &text, &bytes) == yajl_gen_status_ok &&

@@ -24,8 +24,13 @@ static const struct usage usage = {
 
 struct finding {
     uint64_t frames, calls, unresolved;
-    uint64_t in_phases;                     /* calls of PHASES rows: some of `calls` */
-    uint64_t seen, recorded, dropped;       /* as the last frames state them */
+    uint64_t in_phases;               /* calls of PHASES rows: some of `calls` */
+    uint64_t seen, recorded, dropped; /* as the last frames state them */
+    /* Of the shard gpu_shard so far. */
+    uint64_t shard_kernels, shard_intervals; /* those said to have none included */
+    bool has_timeline;
+    uint64_t
+        off_timeline; /* kernels of all shards that it ought to have and has not, or too many */
     uint64_t kernels, gpu_records, gpu_now; /* gpu_now: of the shard gpu_shard so far */
     uint32_t gpu_shard;
     size_t shards, unclean, damaged;
@@ -36,20 +41,41 @@ static bool adds_up(const struct finding *f)
 {
     bool whole = !f->damaged && !f->unresolved;
     return f->seen == f->recorded + f->dropped && (!whole || f->calls == f->recorded) &&
-           (!whole || f->unclean || f->kernels == f->gpu_records) &&
+           (!whole || f->unclean || (f->kernels == f->gpu_records && f->off_timeline == 0)) &&
            (!whole || f->in_phases <= f->calls);
+}
+
+/* Traces of before have kernels and no timeline. */
+static void end_gpu_shard(struct finding *f)
+{
+    uint64_t kernels = f->shard_kernels, line = f->shard_intervals;
+    if (f->has_timeline)
+        f->off_timeline += kernels > line ? kernels - line : line - kernels;
+    f->kernels += kernels;
+    f->gpu_records += f->gpu_now;
+    f->gpu_now = f->shard_kernels = f->shard_intervals = 0;
+    f->has_timeline = false;
+}
+
+static void add_intervals(struct finding *f, const struct gpu_intervals *g)
+{
+    f->has_timeline = true;
+    f->shard_intervals += g->missing;
+    for (size_t i = 0; i < g->count; i++)
+        f->shard_intervals += g->sources[g->interval[i].source].work == GPU_KERNEL;
 }
 
 /* Kernels in rows, and the cumulative counter of each shard: shards stand one after the other. */
 static void add_gpu(struct finding *f, const struct reader_frame *frame)
 {
     if (frame->shard != f->gpu_shard) {
-        f->gpu_records += f->gpu_now;
-        f->gpu_now = 0;
+        end_gpu_shard(f);
         f->gpu_shard = frame->shard;
     }
     for (size_t i = 0; i < frame->nkernels; i++)
-        f->kernels += frame->kernels[i].launches;
+        f->shard_kernels += frame->kernels[i].launches;
+    for (size_t i = 0; i < frame->nintervals; i++)
+        add_intervals(f, &frame->intervals[i]);
     if (frame->gpu_totals)
         f->gpu_now = frame->gpu_totals->records;
 }
@@ -69,7 +95,7 @@ static enum status read_frames(struct reader *r, struct finding *f, struct fault
             f->in_phases += frame.phases->calls[i].calls;
         add_gpu(f, &frame);
     }
-    f->gpu_records += f->gpu_now;
+    end_gpu_shard(f);
     const struct reader_shard *shards = reader_shards(r, &f->shards);
     for (size_t i = 0; i < f->shards; i++) {
         f->unclean += !shards[i].complete;
@@ -102,6 +128,9 @@ static void print_finding(const char *path, const struct reader *r, const struct
     if (f->kernels != f->gpu_records)
         printf("  GPU: %" PRIu64 " kernels counted, rows for %" PRIu64 "\n", f->gpu_records,
                f->kernels);
+    if (f->off_timeline)
+        printf("  GPU: the timeline differs from the rows by %" PRIu64 " kernels\n",
+               f->off_timeline);
     if (f->unresolved)
         printf("  %" PRIu64 " calls whose signature was in a lost frame\n", f->unresolved);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/gpucode.h"
+
 enum { KERNELS_MAX = 1 << 16 };
 
 /* Of the normal distribution, for a two-sided interval of 95 %. */
@@ -14,13 +16,22 @@ struct pair {
     uint32_t name, signature;
 };
 
+struct grid_key {
+    uint32_t pair;
+    struct gpu_grid grid;
+};
+
+static const struct intern_limits grid_limits = { SUMMARY_GRIDS_MAX,
+                                                  SUMMARY_GRIDS_MAX * sizeof(struct grid_key) };
 static const struct intern_limits pair_limits = { KERNELS_MAX, KERNELS_MAX * sizeof(struct pair) };
 static const struct intern_limits name_limits = { TRACE_STRINGS_MAX, TRACE_STRINGS_BYTES_MAX };
 
 void gpubook_free(struct gpubook *g)
 {
     intern_free(&g->pairs);
+    intern_free(&g->grids);
     free(g->totals);
+    free(g->grid_totals);
     *g = (struct gpubook){ 0 };
 }
 
@@ -49,6 +60,32 @@ static void add_row(struct summary_kernel *total, const struct gpu_kernel *row)
     total->max_ns = row->max_ns > total->max_ns ? row->max_ns : total->max_ns;
 }
 
+static enum status add_grid(struct gpubook *g, uint32_t pair, const struct gpu_kernel *row)
+{
+    if (g->too_many_grids || !gpucode_grid_is_known(&row->grid))
+        return ST_OK;
+    if (g->grids.count == g->grid_capacity) {
+        size_t capacity = g->grid_capacity ? 2 * g->grid_capacity : 256;
+        void *grown = realloc(g->grid_totals, capacity * sizeof *g->grid_totals);
+        if (!grown)
+            return ST_NOMEM;
+        g->grid_totals = grown;
+        g->grid_capacity = capacity;
+    }
+    uint32_t at, known = (uint32_t)g->grids.count;
+    const struct grid_key key = { pair, row->grid };
+    enum status st = intern_add(&g->grids, &key, sizeof key, &grid_limits, &at);
+    g->too_many_grids = st == ST_LIMIT;
+    if (st != ST_OK)
+        return st == ST_LIMIT ? ST_OK : st;
+    if (at == known)
+        g->grid_totals[at] = (struct summary_grid){ .grid = row->grid };
+    g->grid_totals[at].launches += row->launches;
+    g->grid_totals[at].measured += row->measured;
+    g->grid_totals[at].time_ns += row->sum_ns;
+    return ST_OK;
+}
+
 static enum status add_kernel(struct gpubook *g, struct intern *names, const struct reader *r,
                               const struct gpu_kernel *row, const uint32_t *index)
 {
@@ -66,7 +103,21 @@ static enum status add_kernel(struct gpubook *g, struct intern *names, const str
     if (at == known)
         g->totals[at] = (struct summary_kernel){ .min_ns = UINT64_MAX };
     add_row(&g->totals[at], row);
-    return ST_OK;
+    return add_grid(g, at, row);
+}
+
+static void add_intervals(struct gpubook *g, const struct gpu_intervals *v)
+{
+    struct summary_gpu *sum = &g->timeline;
+    sum->missing += v->missing;
+    g->open_streams = v->stream > g->open_streams ? v->stream : g->open_streams;
+    for (size_t i = 0; i < v->count; i++) {
+        uint8_t work = v->sources[v->interval[i].source].work;
+        sum->intervals += work == GPU_KERNEL;
+        sum->copies += work == GPU_COPY;
+        sum->fills += work == GPU_FILL;
+        sum->copy_ns += work == GPU_KERNEL ? 0 : v->interval[i].duration_ns;
+    }
 }
 
 static void add_window(struct gpubook *g, const struct gpu_window *w)
@@ -88,6 +139,8 @@ enum status gpubook_add(struct gpubook *g, struct intern *names, const struct re
         st = add_kernel(g, names, r, &frame->kernels[i], index);
     for (size_t i = 0; i < frame->ngpu_windows; i++)
         add_window(g, &frame->gpu_windows[i]);
+    for (size_t i = 0; i < frame->nintervals; i++)
+        add_intervals(g, &frame->intervals[i]);
     if (frame->gpu_totals && frame->gpu_totals->launches >= g->open.launches)
         g->open = *frame->gpu_totals;
     return st;
@@ -104,6 +157,8 @@ void gpubook_end_shard(struct gpubook *g)
     sum->window_ns += g->open.window_ns;
     sum->busy_ns += g->open.busy_ns;
     g->open = (struct gpu_totals){ 0 };
+    g->timeline.streams += g->open_streams;
+    g->open_streams = 0;
 }
 
 /* Ratio estimate over windows: sum of busy over sum of length, and how far it scatters. */
@@ -142,6 +197,37 @@ static void add_to_signature(struct summary *s, const struct summary_kernel *k)
     s->signatures[k->signature].gpu_measured_ns += k->time_ns;
 }
 
+static int compare_grids(const void *left, const void *right)
+{
+    const struct summary_grid *a = left, *b = right;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns > b->time_ns ? -1 : 1;
+    if (a->signature != b->signature)
+        return a->signature < b->signature ? -1 : 1;
+    return memcmp(&a->grid, &b->grid, sizeof a->grid);
+}
+
+/* `kernels`: still in the order of the pairs. */
+static enum status make_grids(const struct gpubook *g, struct summary *s)
+{
+    size_t count = g->too_many_grids ? 0 : g->grids.count;
+    s->grids = malloc((count ? count : 1) * sizeof *s->grids);
+    if (!s->grids)
+        return ST_NOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct grid_key *key = intern_get(&g->grids, i, NULL);
+        s->grids[i] = g->grid_totals[i];
+        s->grids[i].name = s->kernels[key->pair].name;
+        s->grids[i].signature = s->kernels[key->pair].signature;
+    }
+    s->ngrids = count;
+    if (count)
+        qsort(s->grids, count, sizeof *s->grids, compare_grids);
+    return ST_OK;
+}
+
 enum status gpubook_make(struct gpubook *g, struct summary *s, const uint32_t *name_rank,
                          const uint32_t *rank)
 {
@@ -149,6 +235,7 @@ enum status gpubook_make(struct gpubook *g, struct summary *s, const uint32_t *n
     if (!s->kernels)
         return ST_NOMEM;
     s->nkernels = g->pairs.count;
+    s->gpu = g->timeline;
     for (uint32_t i = 0; i < g->pairs.count; i++) {
         const struct pair *pair = intern_get(&g->pairs, i, NULL);
         struct summary_kernel *k = &s->kernels[i];
@@ -159,6 +246,8 @@ enum status gpubook_make(struct gpubook *g, struct summary *s, const uint32_t *n
         k->min_ns = k->measured ? k->min_ns : 0;
         add_to_signature(s, k);
     }
+    if (make_grids(g, s) != ST_OK)
+        return ST_NOMEM;
     if (s->nkernels)
         qsort(s->kernels, s->nkernels, sizeof *s->kernels, compare_kernels);
     s->gpu.totals = g->closed;

@@ -14,6 +14,12 @@ struct gpubook {
     struct intern pairs; /* struct pair: what totals[i] is about */
     struct summary_kernel *totals;
     size_t capacity;
+    struct intern grids; /* struct grid_key: what grid_totals[i] is about */
+    struct summary_grid *grid_totals;
+    size_t grid_capacity;
+    bool too_many_grids;   /* none is kept: which ones would depend on the order of the files */
+    uint32_t open_streams; /* of the open shard so far */
+    struct summary_gpu timeline;    /* its counts alone */
     struct gpu_totals closed, open; /* of the shards before, of the open one so far */
     /* Over windows: b busy, w length, in ns. */
     unsigned __int128 bb, bw, ww;

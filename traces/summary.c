@@ -471,6 +471,7 @@ void summary_free(struct summary *s)
     free(s->damage);
     free(s->facts);
     free(s->kernels);
+    free(s->grids);
     free(s->phases.phases);
     free(s->phases.cells);
     free(s->phases.marks);

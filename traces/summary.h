@@ -10,6 +10,8 @@
 
 #include "traces/reader.h"
 
+enum { SUMMARY_GRIDS_MAX = 1 << 17 };
+
 struct summary_signature {
     struct tilewise_signature signature; /* entry: index into summary.strings */
     uint64_t calls, time_ns, min_ns, max_ns;
@@ -47,12 +49,22 @@ struct summary_kernel {
     uint64_t launches, calls, measured, time_ns, min_ns, max_ns; /* as in struct gpu_kernel */
 };
 
+/* One grid of a kernel. Launches whose grid is unknown are in the kernel's row alone. */
+struct summary_grid {
+    uint32_t name, signature; /* as in struct summary_kernel */
+    struct gpu_grid grid;
+    uint64_t launches, measured, time_ns;
+};
+
 /* The GPU in the windows. Where nothing was measured, totals.windows is 0. */
 struct summary_gpu {
     struct gpu_totals totals;          /* sums over shards */
     uint64_t kernel_ns, attributed_ns; /* time of all kernels; of those with a signature */
-    double busy_share;                 /* of the time of the windows; NaN: unknown */
-    double busy_lo, busy_hi;           /* interval of 95 % over windows; NaN: fewer than 2 */
+    uint64_t intervals, missing;     /* kernels on the timeline (timeline.h), and those not there */
+    uint64_t streams;                /* of it */
+    uint64_t copies, fills, copy_ns; /* on it; copy_ns: time of both */
+    double busy_share;               /* of the time of the windows; NaN: unknown */
+    double busy_lo, busy_hi;         /* interval of 95 % over windows; NaN: fewer than 2 */
 };
 
 /* A phase over all shards: ranges of that name, and the calls made while it was the innermost one
@@ -99,6 +111,9 @@ struct summary {
     struct reader_fact *facts; /* union over shards, ordered, each once */
     size_t nkernels;
     struct summary_kernel *kernels; /* ordered by time_ns, largest first */
+    size_t ngrids;
+    struct summary_grid *grids; /* ordered by name, then by time_ns, largest first; none at all
+                                 * where there are more than SUMMARY_GRIDS_MAX */
     struct summary_gpu gpu;
     struct summary_phases phases;
     struct trace_counters counters; /* sums over shards */

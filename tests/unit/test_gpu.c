@@ -261,3 +261,85 @@ Test(gpu, a_frame_that_is_full_says_so)
     cr_assert_eq(got->kernels[0].launches, TRACE_FRAME_KERNELS_MAX + 1);
     summary_free(got);
 }
+
+static struct gpu_kernel with_grid(struct gpu_kernel row, uint32_t x)
+{
+    row.grid = (struct gpu_grid){ { x, 2, 1 }, { 128, 1, 1 }, 4096 };
+    return row;
+}
+
+Test(gpu, grids_tell_kernels_of_one_name_apart)
+{
+    struct scene s = scene_open("grids.twt", 0);
+    uint32_t name = string(&s, "flash_attention"), other = string(&s, "softmax");
+    add(&s, with_grid(kernel_row(name, GPU_NO_SIGNATURE, 2, 10), 16));
+    add(&s, with_grid(kernel_row(name, GPU_NO_SIGNATURE, 3, 500), 32));
+    add(&s, kernel_row(other, GPU_NO_SIGNATURE, 1, 7)); /* not known how */
+    frame(&s);
+    add(&s, with_grid(kernel_row(name, GPU_NO_SIGNATURE, 4, 10), 16));
+    frame(&s);
+    struct summary *got = close_and_build(&s);
+    cr_assert_eq(got->nkernels, 2);
+    cr_assert_eq(got->kernels[0].launches, 9);
+    cr_assert_eq(got->ngrids, 2);
+    cr_assert_eq(got->grids[0].name, got->kernels[0].name);
+    cr_assert_eq(got->grids[0].grid.grid[0], 32);
+    cr_assert_eq(got->grids[0].grid.shared_bytes, 4096);
+    cr_assert_eq(got->grids[0].time_ns, 1500);
+    cr_assert_eq(got->grids[1].grid.grid[0], 16);
+    cr_assert_eq(got->grids[1].grid.block[0], 128);
+    cr_assert_eq(got->grids[1].launches, 6);
+    cr_assert_eq(got->grids[1].time_ns, 60);
+    summary_free(got);
+}
+
+static void spread_grids(struct scene *s, unsigned count)
+{
+    uint32_t name = string(s, "flash_attention");
+    for (unsigned i = 0; i < count; i++) {
+        struct gpu_kernel row = with_grid(kernel_row(name, GPU_NO_SIGNATURE, 1, 1), i + 1);
+        if (writer_gpu_kernel(s->w, &row) != ST_LIMIT)
+            continue;
+        frame(s);
+        i--;
+    }
+    frame(s);
+}
+
+Test(gpu, more_grids_than_fit_are_none_and_the_kernel_stays)
+{
+    struct scene s = scene_open("many.twt", 0);
+    spread_grids(&s, SUMMARY_GRIDS_MAX + 1);
+    struct summary *got = close_and_build(&s);
+    cr_assert_eq(got->ngrids, 0);
+    cr_assert_eq(got->kernels[0].launches, SUMMARY_GRIDS_MAX + 1);
+    summary_free(got);
+}
+
+Test(gpu, the_timeline_is_counted)
+{
+    struct scene s = scene_open("timeline.twt", 0);
+    const struct gpu_source sources[] = {
+        { .signature = GPU_NO_SIGNATURE },
+        { .signature = GPU_NO_SIGNATURE, .work = GPU_COPY },
+        { .signature = GPU_NO_SIGNATURE, .work = GPU_FILL },
+    };
+    const struct gpu_interval v[] = {
+        { 32, 0, 64, 0 }, { 64, 0, 64, 0 }, { 640, 0, 320, 1 }, { 960, GPU_NO_TIME, 32, 2 }
+    };
+    struct gpu_intervals g = {
+        .missing = 5, .stream = 3, .nsources = 3, .count = 4, .sources = sources, .interval = v
+    };
+    window(&s, 5000, 96, 7, 0);
+    cr_assert_eq(writer_gpu_intervals(s.w, &g), ST_OK);
+    frame(&s);
+    struct summary *got = close_and_build(&s);
+    cr_assert_eq(got->gpu.intervals, 2);
+    cr_assert_eq(got->gpu.missing, 5);
+    cr_assert_eq(got->gpu.streams, 3);
+    cr_assert_eq(got->gpu.copies, 1);
+    cr_assert_eq(got->gpu.fills, 1);
+    cr_assert_eq(got->gpu.copy_ns, 352);
+    cr_assert_eq(got->gpu.totals.windows, 1);
+    summary_free(got);
+}

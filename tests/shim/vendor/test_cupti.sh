@@ -50,6 +50,10 @@ streams() { ran streams full "" streams && holds streams "$adds_up and gpu['laun
 check "two streams: every launch has a record" streams
 check "two streams: each has its kernels, copies, fills, and when they were launched" timeline streams \
     "gaps 1000 1000 1000 1000 14500" "missing 0" "stream 1 60 10 5 60 20 0" "stream 2 60 0 0 60 20 0"
+check "a kernel is told apart by its grids" holds streams \
+    "sorted((g['grid'], g['block'], g['shared_bytes'], g['launches']) for g in kernels['flash_attention']['grids']) == [([16, 2, 1], [256, 1, 1], 4096, 20), ([32, 2, 1], [128, 1, 1], 0, 20)]"
+check "copies and fills are on the timeline" holds streams \
+    "gpu['timeline'] == {'kernels': 120, 'missing': 0, 'streams': 2, 'copies': 10, 'fills': 5, 'copy_ns': gpu['timeline']['copy_ns']} and abs(gpu['timeline']['copy_ns'] - 23000) < 15 * 32"
 check "a graph's kernels are one launch each" timeline graph "gaps 1000 1000 1000 1000 1000" "missing 0" "stream 1 352 0 0 352 151 350"
 
 dropped() { ran drop full drop eager && holds drop "$adds_up and gpu['launches'] == 230 and gpu['dropped'] == 23"; }
@@ -114,7 +118,7 @@ in_words() {
         "$TILEWISE" report "$work"/full/*.twt | grep -q "flash_attention"
 }
 check "info and report say it in words" in_words
-whole() { for name in full graph drop zero windows profiler threads; do
+whole() { for name in full graph streams drop zero windows profiler threads; do
     "$TILEWISE" validate "$work/$name"/*.twt || return 1
 done; }
 check "the counters agree with the rows" whole
