@@ -197,13 +197,14 @@ void facts_notes(struct writer *w, bool last)
         writer_fact(w, "gpu_time_cost", cost);
     if (*nvtx_state())
         writer_fact(w, "nvtx", nvtx_state());
-    if (graph_unclear_launches())
+    struct graph_gaps gaps = graph_gaps();
+    if (gaps.unclear_launches)
         writer_fact(w, "note",
                     "CUDA graphs with conditional or replaced nodes were launched: calls in those "
                     "nodes are not counted");
-    if (graph_device_graphs())
+    if (gaps.device_graphs)
         writer_fact(w, "note",
                     "CUDA graphs that kernels may launch: such launches are not counted");
-    if (graph_unknown_launches())
+    if (gaps.unknown_launches)
         writer_fact(w, "note", "CUDA graphs of unknown content were launched: not counted");
 }

@@ -192,7 +192,7 @@ static void remove_whole(uint64_t name, enum kind kind)
 /* Whatever holds this body runs it an unknown number of times. */
 static void make_owners_unclear(const struct record *r)
 {
-    while (r && r->kind == GRAPH && r->owner) {
+    while (r && r->kind == GRAPH && r->owner && (bag_calls(&r->bag) || r->unclear)) {
         struct record *owner = find(r->owner, GRAPH);
         if (owner)
             owner->unclear = true;
@@ -262,8 +262,7 @@ void graph_begin(void *stream, const void *begin, bool into_existing)
     uint64_t capture = capture_ask(stream, &graph);
     lock();
     if (graph && !into_existing)
-        remove_whole(name_of(graph),
-                     GRAPH); /* an address used again; nodes may be added from now */
+        remove_whole(name_of(graph), GRAPH); /* an address used again */
     struct record *r = get(capture, CAPTURE);
     if (r)
         r->into_existing = into_existing || graph;
@@ -280,8 +279,7 @@ void graph_end(uint64_t capture, const void *graph)
         bag_empty(&to->bag); /* an address used again */
     if (to)
         add_bag(to, capture, CAPTURE);
-    if (to && (bag_calls(&to->bag) || to->unclear))
-        make_owners_unclear(to);
+    make_owners_unclear(to);
     from = find(capture, CAPTURE);
     if (from) {
         remove_record(from);
@@ -311,8 +309,7 @@ void graph_add_child(const void *graph, const void *node, const void *child)
     struct record *to = get(name_of(graph), GRAPH);
     if (to)
         add_bag(to, name_of(child), GRAPH);
-    if (to && (bag_calls(&to->bag) || to->unclear))
-        make_owners_unclear(to);
+    make_owners_unclear(to);
     unlock();
 }
 
@@ -359,23 +356,12 @@ void graph_set_child(const void *exec, const void *node, const void *child)
     struct record *after = before ? get_part(change, CHANGE, name_of(exec), EXEC) : NULL;
     if (after)
         add_bag(after, name_of(child), GRAPH);
-    e = before ? find(name_of(exec), EXEC) : NULL;
-    if (e) {
-        add_bag(e, name_of(child), GRAPH);
-    }
     e = find(name_of(exec), EXEC);
+    if (e && before)
+        add_bag(e, name_of(child), GRAPH);
     struct exec *launched = execs_find(name_of(exec));
     if (e && launched)
         publish(e, atomic_load(&launched->nodes));
-    unlock();
-}
-
-void graph_from_device(const void *exec)
-{
-    lock();
-    const struct record *r = find(name_of(exec), EXEC);
-    if (r && bag_calls(&r->bag))
-        atomic_fetch_add_explicit(&device_graphs, 1, memory_order_relaxed);
     unlock();
 }
 
@@ -396,12 +382,14 @@ void graph_clone(const void *clone, const void *graph)
     unlock();
 }
 
-void graph_instantiate(const void *exec, const void *graph, uint64_t nodes)
+void graph_instantiate(const void *exec, const void *graph, uint64_t nodes, bool from_device)
 {
     lock();
     const struct record *r = replace(name_of(exec), EXEC, graph);
     if (r)
         publish(r, nodes);
+    if (from_device && r && bag_calls(&r->bag))
+        atomic_fetch_add(&device_graphs, 1);
     unlock();
 }
 
@@ -487,19 +475,10 @@ uint64_t graph_nodes(void)
     return atomic_load_explicit(&all_nodes, memory_order_relaxed);
 }
 
-uint64_t graph_unknown_launches(void)
+struct graph_gaps graph_gaps(void)
 {
-    return atomic_load_explicit(&unknown_launches, memory_order_relaxed);
-}
-
-uint64_t graph_unclear_launches(void)
-{
-    return atomic_load_explicit(&unclear_launches, memory_order_relaxed);
-}
-
-uint64_t graph_device_graphs(void)
-{
-    return atomic_load_explicit(&device_graphs, memory_order_relaxed);
+    return (struct graph_gaps){ atomic_load(&unknown_launches), atomic_load(&unclear_launches),
+                                atomic_load(&device_graphs) };
 }
 
 void graph_forget(void)

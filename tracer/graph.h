@@ -50,12 +50,11 @@ void graph_add_body(const void *graph, const void *body);
 void graph_clone(const void *clone, const void *graph);
 void graph_destroy(const void *graph);
 
-/* `exec` now launches what `graph` holds (instantiated, or updated): `nodes` nodes, 0 unknown. */
-void graph_instantiate(const void *exec, const void *graph, uint64_t nodes);
+/* `exec` now launches what `graph` holds (instantiated, or updated): `nodes` nodes, 0 unknown.
+ * `from_device`: kernels may launch it, too. */
+void graph_instantiate(const void *exec, const void *graph, uint64_t nodes, bool from_device);
 /* In `exec`, `child` stands at `node` now. */
 void graph_set_child(const void *exec, const void *node, const void *child);
-/* `exec` may be launched by kernels, too. */
-void graph_from_device(const void *exec);
 void graph_destroy_exec(const void *exec);
 /* A launch into a stream that is being captured. */
 void graph_capture_launch(uint64_t capture, const void *exec);
@@ -69,13 +68,13 @@ bool graph_is_dirty(void);
 uint64_t graph_launches(void);
 uint64_t graph_launched_calls(void);
 uint64_t graph_nodes(void);
-/* Launches of executable graphs that nobody saw being made. */
-uint64_t graph_unknown_launches(void);
-/* Launches with parts that cannot be counted: bodies of conditional nodes, unknown nodes that were
- * changed. */
-uint64_t graph_unclear_launches(void);
-/* Executable graphs with calls that kernels may launch: nobody sees that. */
-uint64_t graph_device_graphs(void);
+/* What is known to be missing: launches of executable graphs that nobody saw being made; launches
+ * with parts that cannot be counted (bodies of conditional nodes, unknown nodes that were changed);
+ * executable graphs with calls that kernels may launch, too. */
+struct graph_gaps {
+    uint64_t unknown_launches, unclear_launches, device_graphs;
+};
+struct graph_gaps graph_gaps(void);
 /* In a fork child. */
 void graph_forget(void);
 

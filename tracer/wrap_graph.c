@@ -122,9 +122,7 @@ static void node_set(const void *exec, const void *node, const struct graph_node
 /* `flags` is a pointer where an old version has no flags. */
 static void instantiated(const struct graph_call *g, const void *exec, void *graph, uint64_t flags)
 {
-    graph_instantiate(exec, graph, nodes_of(g, graph));
-    if (flags < 256 && flags & GRAPH_DEVICE_LAUNCH)
-        graph_from_device(exec);
+    graph_instantiate(exec, graph, nodes_of(g, graph), flags < 256 && flags & GRAPH_DEVICE_LAUNCH);
 }
 
 /* By family: before the real call, and after it while the recorder is held. */
@@ -156,7 +154,7 @@ static void instantiated(const struct graph_call *g, const void *exec, void *gra
 #define GRAPH_CREATE_BEFORE      FOLLOW
 #define GRAPH_CREATE_AFTER       good ? graph_destroy(*graph) : (void)0 /* an address used again */
 #define GRAPH_UPDATE_BEFORE      FOLLOW
-#define GRAPH_UPDATE_AFTER       good ? graph_instantiate(exec, graph, nodes_of(&g, graph)) : (void)0
+#define GRAPH_UPDATE_AFTER       good ? instantiated(&g, exec, graph, 0) : (void)0
 #define GRAPH_LAUNCH_BEFORE      enter_launch(caller, stream)
 #define GRAPH_LAUNCH_AFTER       launched(&g, exec, good)
 #define GRAPH_CHILD_BEFORE       FOLLOW
