@@ -56,12 +56,14 @@ struct gpu_place {
 };
 
 /* Kernels that the call launched, or the nodes that it made, were bound to a number: this is it. */
-static inline void gpu_name(const struct tilewise_signature *key, bool is_captured)
+static inline void gpu_name(enum gpu_mode mode, const struct tilewise_signature *key,
+                            bool is_captured)
 {
     struct tilewise_signature named = *key;
     if (is_captured)
         named.flags |= TILEWISE_IN_GRAPH;
-    launches_name(tap_self.gpu_call, &named);
+    bool is_own = mode == GPU_RECORD && !is_captured;
+    launches_name(tap_self.gpu_call, is_own ? tap_self.thread : NULL, &named);
     tap_self.gpu_call = 0;
 }
 
@@ -69,7 +71,7 @@ static inline void gpu_add(const struct gpu_call *call, struct gpu_place place,
                            const struct tilewise_signature *key, uint64_t part, uint64_t parts)
 {
     if (__builtin_expect(tap_self.gpu_call != 0, 0))
-        gpu_name(key, place.capture != 0);
+        gpu_name(call->mode, key, place.capture != 0);
     uint64_t ticks = (call->end_ticks - call->start_ticks) / parts;
     if (__builtin_expect(place.capture != 0, 0))
         graph_add_call(place.capture, key);

@@ -218,8 +218,9 @@ static bool write_row(struct drain *d, struct row *row)
                             .min_ns = row->min_ns,
                             .max_ns = row->max_ns,
                             .grid = book->grid[row->grid] };
-    if (row->op)
-        k.signature = drain_signature(d, launches_ops(), row->op - 1);
+    struct launches_place op = row->op ? launches_place(row->op) : (struct launches_place){ 0 };
+    if (op.thread)
+        k.signature = drain_signature(d, op.thread, op.entry);
     if (k.signature == GPU_NO_SIGNATURE)
         k.calls = 0;
     if (writer_gpu_kernel(d->w, &k) == ST_LIMIT)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/launches.h"
 
-#include <sched.h>
 #include <sys/mman.h>
 
 #include "tracer/clock.h"
@@ -14,16 +13,19 @@ enum {
     FIRST = 1u << 31, /* in the number of a call: its first kernel */
     NAMED = 1u << 30, /* in a node: not a call but an op */
     NUMBER = NAMED - 1,
+    LOCK_TRIES = 1000,
+    OPS_OF_THREAD = TABLE_ENTRIES + 1, /* a power of two */
 };
 
-struct binding {  /* of a graph node or an executable graph */
-    uint64_t key; /* 0: free */
-    uint64_t value;
+struct binding {          /* of a graph node or an executable graph; once made it stays */
+    _Atomic uint64_t key; /* 0: free */
+    _Atomic uint64_t value;
 };
 
 struct map {
     struct binding *place;
-    uint32_t size, used; /* size: a power of two */
+    uint32_t size; /* a power of two */
+    _Atomic uint32_t used;
 };
 
 /* Rings: the number that is looked for in the upper half, what it is in the lower. */
@@ -31,15 +33,20 @@ static _Atomic uint64_t *launch, *call;
 static _Atomic uint64_t *launch_ticks; /* beside `launch` */
 static _Atomic uint32_t last_number;
 
-/* Below: under the lock. */
-static _Atomic bool locked;
 static struct map nodes, execs;
-static struct thread *ops;
 
-static void lock(void)
+/* For calls of no recorded thread, and those that become part of a graph: host threads alone take
+ * this, and only to make a graph. One that finds it taken for long goes on, and its kernels are
+ * known by name alone. */
+static _Atomic bool locked;
+static struct thread *ops; /* while locked */
+
+static bool try_lock(void)
 {
-    while (atomic_exchange_explicit(&locked, true, memory_order_acquire))
-        sched_yield();
+    for (int i = 0; i < LOCK_TRIES; i++)
+        if (!atomic_exchange_explicit(&locked, true, memory_order_acquire))
+            return true;
+    return false;
 }
 
 static void unlock(void)
@@ -66,20 +73,36 @@ bool launches_start(void)
     return launch && call && launch_ticks && map_start(&nodes, NODES) && map_start(&execs, EXECS);
 }
 
-/* The binding of `key`, made if it is not there; NULL when the map is full or is asked not to. */
+/* The binding of `key`, made if it is not there; NULL when the map is full or is asked not to. No
+ * lock: a free place becomes a key's by one exchange. */
 static struct binding *find(struct map *m, uint64_t key, bool make)
 {
     if (!m->place)
         return NULL;
     uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & (m->size - 1);
-    for (; m->place[at].key; at = (at + 1) & (m->size - 1))
-        if (m->place[at].key == key)
-            return &m->place[at];
-    if (!make || m->used >= m->size / 2)
-        return NULL;
-    m->used++;
-    m->place[at].key = key;
-    return &m->place[at];
+    for (;; at = (at + 1) & (m->size - 1)) {
+        struct binding *b = &m->place[at];
+        uint64_t found = atomic_load_explicit(&b->key, memory_order_acquire);
+        if (found == 0 && (!make || atomic_load(&m->used) >= m->size / 2))
+            return NULL;
+        if (found == 0 && atomic_compare_exchange_strong(&b->key, &found, key)) {
+            atomic_fetch_add(&m->used, 1);
+            return b;
+        }
+        if (found == key)
+            return b;
+    }
+}
+
+static uint64_t value_of(struct binding *b)
+{
+    return b ? atomic_load_explicit(&b->value, memory_order_acquire) : 0;
+}
+
+static void set_value(struct binding *b, uint64_t value)
+{
+    if (b)
+        atomic_store_explicit(&b->value, value, memory_order_release);
 }
 
 static void ring_put(_Atomic uint64_t *ring, uint32_t number, uint32_t value)
@@ -104,16 +127,35 @@ uint32_t launches_number(void)
     return number;
 }
 
-void launches_name(uint32_t number, const struct tilewise_signature *key)
+/* Entry of the call in the table of its thread, which nobody else changes. */
+static uint32_t op_in(struct thread *t, const struct tilewise_signature *key)
+{
+    int32_t entry = t ? table_find(&t->table, key) : -1;
+    return entry >= 0 ? (t->number * OPS_OF_THREAD | (uint32_t)entry) + 1 : 0;
+}
+
+static uint32_t op_of_none(const struct tilewise_signature *key)
 {
     enum loss_cause cause;
-    lock();
+    if (!try_lock())
+        return 0;
     if (!ops)
         ops = thread_take(&cause);
-    int32_t entry = ops ? table_find(&ops->table, key) : -1;
+    uint32_t op = op_in(ops, key);
     unlock();
-    if (entry >= 0 && call)
-        ring_put(call, number, (uint32_t)entry + 1);
+    return op;
+}
+
+void launches_name(uint32_t number, struct thread *t, const struct tilewise_signature *key)
+{
+    uint32_t op = t ? op_in(t, key) : op_of_none(key);
+    if (op && call)
+        ring_put(call, number, op);
+}
+
+struct launches_place launches_place(uint32_t op)
+{
+    return (struct launches_place){ thread_at((op - 1) / OPS_OF_THREAD), (op - 1) % OPS_OF_THREAD };
 }
 
 void launches_add(uint32_t correlation, uint32_t number, bool first)
@@ -132,11 +174,7 @@ static uint32_t op_of(uint32_t number)
 
 void launches_add_node(uint64_t node, uint32_t number, bool first)
 {
-    lock();
-    struct binding *b = find(&nodes, node, true);
-    if (b)
-        b->value = number | (number && first ? FIRST : 0);
-    unlock();
+    set_value(find(&nodes, node, true), number | (number && first ? FIRST : 0));
 }
 
 /* The op itself, as the numbers of calls are used again. */
@@ -146,35 +184,30 @@ static uint64_t with_op(uint64_t value)
     return op ? (value & FIRST) | NAMED | op : value;
 }
 
+/* What a node is bound to; the name of its call is kept with it once there is one. */
+static uint64_t value_of_node(uint64_t node)
+{
+    struct binding *b = find(&nodes, node, false);
+    uint64_t value = value_of(b), named = with_op(value);
+    if (named != value)
+        atomic_compare_exchange_strong(&b->value, &value, named);
+    return named;
+}
+
 void launches_clone_node(uint64_t node, uint64_t original)
 {
-    lock();
-    struct binding *from = find(&nodes, original, false);
-    if (from)
-        from->value = with_op(from->value);
-    uint64_t value = from ? from->value : 0;
-    struct binding *to = find(&nodes, node, true);
-    if (to)
-        to->value = value;
-    unlock();
+    uint64_t value = value_of_node(original);
+    set_value(find(&nodes, node, true), value);
 }
 
 void launches_set_exec(const void *exec, uint64_t kernels)
 {
-    lock();
-    struct binding *b = find(&execs, (uint64_t)(uintptr_t)exec, kernels > 0);
-    if (b)
-        b->value = kernels;
-    unlock();
+    set_value(find(&execs, (uint64_t)(uintptr_t)exec, kernels > 0), kernels);
 }
 
 uint64_t launches_exec(const void *exec)
 {
-    lock();
-    const struct binding *b = find(&execs, (uint64_t)(uintptr_t)exec, false);
-    uint64_t kernels = b ? b->value : 0;
-    unlock();
-    return kernels;
+    return value_of(find(&execs, (uint64_t)(uintptr_t)exec, false));
 }
 
 static uint64_t ticks_of(uint32_t correlation)
@@ -187,15 +220,6 @@ static uint64_t ticks_of(uint32_t correlation)
                : 0;
 }
 
-static uint64_t value_of_node(uint64_t node)
-{
-    lock();
-    struct binding *b = find(&nodes, node, false);
-    uint64_t value = b ? b->value = with_op(b->value) : 0;
-    unlock();
-    return value;
-}
-
 struct launches_found launches_find(uint32_t correlation, uint64_t node)
 {
     uint64_t value = node ? value_of_node(node) : ring_get(launch, correlation);
@@ -203,14 +227,6 @@ struct launches_found launches_find(uint32_t correlation, uint64_t node)
                                     .launch_ticks = ticks_of(correlation) };
     found.op = value & NAMED ? (uint32_t)value & NUMBER : op_of((uint32_t)value & NUMBER);
     found.is_running = found.op == 0 && (value & NUMBER);
-    return found;
-}
-
-struct thread *launches_ops(void)
-{
-    lock();
-    struct thread *found = ops;
-    unlock();
     return found;
 }
 
@@ -228,7 +244,9 @@ void launches_forget(void)
     unmap(nodes.place, nodes.size * sizeof *nodes.place);
     unmap(execs.place, execs.size * sizeof *execs.place);
     launch = call = launch_ticks = NULL;
-    nodes = execs = (struct map){ 0 };
+    nodes.place = execs.place = NULL;
+    atomic_store(&nodes.used, 0);
+    atomic_store(&execs.used, 0);
     ops = NULL; /* the pool unmaps it */
     atomic_store(&locked, false);
 }

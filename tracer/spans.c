@@ -201,7 +201,8 @@ static bool is_same(const struct span *a, const struct span *b)
 
 static struct gpu_source make_source(struct drain *d, const struct span *s, spans_name *name)
 {
-    uint32_t signature = s->op ? drain_signature(d, launches_ops(), s->op - 1) : GPU_NO_SIGNATURE;
+    struct launches_place op = s->op ? launches_place(s->op) : (struct launches_place){ 0 };
+    uint32_t signature = op.thread ? drain_signature(d, op.thread, op.entry) : GPU_NO_SIGNATURE;
     return (struct gpu_source){ .name = name(d, s->name),
                                 .signature = signature,
                                 .work = s->work,

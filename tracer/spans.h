@@ -17,7 +17,7 @@ struct spans_record {
     uint64_t start_ns, end_ns; /* on CUPTI's clock; 0: unknown */
     uint64_t launch_ticks;     /* clock_ticks() when the host launched it; 0: unknown */
     uint32_t name;             /* as spans_name wants it */
-    uint32_t op;               /* entry of launches_ops' table + 1; 0: none */
+    uint32_t op;               /* see launches_place; 0: none */
     uint32_t device, context, stream;
     uint8_t work; /* enum gpu_work */
     bool in_graph, is_first;

@@ -36,6 +36,7 @@ struct thread *thread_take(enum loss_cause *cause)
     t = pages_map(sizeof *t);
     if (!t)
         return NULL; /* the number stays unused: memory is short, numbers are not */
+    t->number = i;
     atomic_store_explicit(&t->owned, true, memory_order_relaxed);
     atomic_store_explicit(&pool[i], t, memory_order_release);
     return t;

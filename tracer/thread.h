@@ -20,6 +20,7 @@ enum { THREAD_MAX = 4096 };
 
 struct thread {
     _Atomic bool owned;
+    uint32_t number;          /* thread_at(number) is this one */
     _Atomic uint64_t seen;    /* calls that came to be recorded, whatever became of them */
     _Atomic uint64_t untimed; /* calls in the table's counts */
     _Atomic uint64_t failed;

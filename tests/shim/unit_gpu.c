@@ -20,7 +20,10 @@ static void start(void)
 
 static int64_t m_of(struct launches_found found)
 {
-    return found.op ? table_key(&launches_ops()->table, found.op - 1)->m : 0;
+    if (found.op == 0)
+        return 0;
+    struct launches_place place = launches_place(found.op);
+    return table_key(&place.thread->table, place.entry)->m;
 }
 
 Test(launches, a_kernel_belongs_to_the_call_that_launched_it, .init = start)
@@ -30,13 +33,31 @@ Test(launches, a_kernel_belongs_to_the_call_that_launched_it, .init = start)
     launches_add(10, one, true);
     launches_add(11, two, true);
     launches_add(12, two, false); /* its second kernel */
-    launches_name(two, &b);
-    launches_name(one, &a);
+    launches_name(two, NULL, &b);
+    launches_name(one, NULL, &a);
     cr_assert_eq(m_of(launches_find(10, 0)), 1);
     cr_assert_eq(m_of(launches_find(11, 0)), 2);
     cr_assert_eq(m_of(launches_find(12, 0)), 2);
     cr_assert(launches_find(11, 0).is_first);
     cr_assert_not(launches_find(12, 0).is_first);
+}
+
+Test(launches, each_thread_has_a_table_of_its_own, .init = start)
+{
+    enum loss_cause cause;
+    struct thread *t = thread_take(&cause), *u = thread_take(&cause);
+    struct tilewise_signature a = gemm(1), b = gemm(2), c = gemm(3);
+    launches_add(10, 1, true);
+    launches_add(11, 2, true);
+    launches_add(12, 3, true);
+    launches_name(1, t, &a);
+    launches_name(2, u, &b);
+    launches_name(3, NULL, &c);
+    cr_assert_eq(m_of(launches_find(10, 0)), 1);
+    cr_assert_eq(m_of(launches_find(11, 0)), 2);
+    cr_assert_eq(m_of(launches_find(12, 0)), 3);
+    cr_assert_eq(launches_place(launches_find(10, 0).op).thread, t);
+    cr_assert_eq(launches_place(launches_find(11, 0).op).thread, u);
 }
 
 Test(launches, what_no_call_made_has_no_op, .init = start)
@@ -55,7 +76,7 @@ Test(launches, old_ones_are_forgotten_and_not_mixed_up, .init = start)
     struct tilewise_signature a = gemm(1);
     uint32_t one = launches_number();
     launches_add(10, one, true);
-    launches_name(one, &a);
+    launches_name(one, NULL, &a);
     launches_add(10 + RING, 0, false); /* the same place */
     cr_assert_eq(launches_find(10, 0).op, 0);
     cr_assert_eq(launches_find(10 + RING, 0).op, 0);
@@ -67,7 +88,7 @@ Test(launches, a_clone_of_a_node_is_the_same_call, .init = start)
     uint32_t one = launches_number(), none = launches_number();
     launches_add_node(100, one, true);
     launches_add_node(101, one, false);
-    launches_name(one, &a);
+    launches_name(one, NULL, &a);
     launches_add_node(200, none, true); /* made while it is instantiated: the clone comes after */
     launches_clone_node(200, 100);
     launches_clone_node(201, 101);
@@ -84,10 +105,10 @@ Test(launches, a_clone_outlives_the_number_of_its_call, .init = start)
     struct tilewise_signature a = gemm(1), b = gemm(2);
     uint32_t one = launches_number();
     launches_add_node(100, one, true);
-    launches_name(one, &a);
+    launches_name(one, NULL, &a);
     launches_clone_node(200, 100);
     for (int i = 0; i < RING + 1; i++)
-        launches_name(launches_number(), &b);
+        launches_name(launches_number(), NULL, &b);
     cr_assert_eq(m_of(launches_find(0, 200)), 1);
 }
 
@@ -109,7 +130,7 @@ Test(launches, more_nodes_than_there_is_room_for_are_known_by_name_alone, .init 
 {
     struct tilewise_signature a = gemm(1);
     uint32_t one = launches_number();
-    launches_name(one, &a);
+    launches_name(one, NULL, &a);
     for (uint64_t node = 1; node <= 600000; node++)
         launches_add_node(node, one, false);
     cr_assert_eq(m_of(launches_find(0, 500000)), 1);
@@ -120,7 +141,7 @@ Test(launches, without_memory_nothing_is_found)
 {
     struct tilewise_signature a = gemm(1);
     launches_add(10, 1, true);
-    launches_name(1, &a);
+    launches_name(1, NULL, &a);
     launches_add_node(5, 1, true);
     launches_clone_node(6, 5);
     launches_set_exec(&a, 3);
