@@ -108,6 +108,10 @@ profiler() {
 check "a profiler in the process gets CUPTI, and we leave" profiler
 forked() { ran forked full "" forked && holds forked "shapes[8]['calls'] == 25 and gpu['launches'] == 40"; }
 check "a forked child counts calls and leaves CUPTI alone" forked
+many() { ran many full "" many && holds many "$adds_up and gpu['launches'] == 80000 and gpu['dropped'] == 0"; }
+check "more kernels than a window's timeline and a frame hold: all are counted" many
+check "more kernels than a window's timeline holds: the rest is missing" holds many \
+    "(gpu['timeline']['kernels'], gpu['timeline']['missing'], gpu['timeline']['streams']) == (65536, 80000 - 65536, 50)"
 threads() {
     ran threads full "" threads && holds threads "$adds_up and gpu['launches'] == 2 * 2001" &&
         holds threads "all(shapes[m]['gpu_time_ns'] == shapes[m]['calls'] * 3500 for m in (8, 16, 24, 32))"
@@ -118,7 +122,7 @@ in_words() {
         "$TILEWISE" report "$work"/full/*.twt | grep -q "flash_attention"
 }
 check "info and report say it in words" in_words
-whole() { for name in full graph streams drop zero windows profiler threads; do
+whole() { for name in full graph streams drop zero windows profiler threads many; do
     "$TILEWISE" validate "$work/$name"/*.twt || return 1
 done; }
 check "the counters agree with the rows" whole
