@@ -91,6 +91,9 @@ off() { ran off off "" eager && holds off "gpu == {} and shapes[8]['calls'] == 1
 check "off: nothing is asked of CUPTI" off
 busy() { ran busy full busy eager && says busy "busy" && holds busy "gpu == {} and shapes[8]['calls'] == 100"; }
 check "another tool has subscribed: calls are counted, and it is said" busy
+warned() { "$TILEWISE" info "$work/$1"/*.twt | grep "^  warning: GPU time was not measured all the time: $2"; }
+check "info warns of it" warned busy busy
+check "info has no warning where GPU time was measured" eval "! warned full ''"
 old() { ran old full old eager && says old "absent"; }
 check "a CUPTI that is too old is left alone" old
 absent() { TILEWISE_GPU_TIME=full recorded absent "$VENDOR_BIN/host_graph" one && says absent "absent" && same_calls absent; }
@@ -101,6 +104,8 @@ ours() { CUDA_INJECTION64_PATH=$SHIM ran ours full "" eager && holds ours "gpu['
 check "we are no other tool" ours
 nsys() { NSYS_PROFILING_SESSION_ID=1 ran nsys full "" eager && says nsys "busy (another tool"; }
 check "a run under Nsight Systems is left alone" nsys
+kineto() { KINETO_USE_DAEMON=1 ran kineto full "" eager && says kineto "busy (another tool" && holds kineto "gpu == {} and shapes[8]['calls'] == 100"; }
+check "a run that Kineto's daemon profiles is left alone" kineto
 profiler() {
     ran profiler full "" profiler && grep -qx "subscribe 0" "$work/profiler.said" &&
         says profiler "busy (a profiler" && holds profiler "$adds_up and gpu['launches'] == 100 and shapes[8]['calls'] == 100"

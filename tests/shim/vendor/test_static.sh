@@ -17,6 +17,12 @@ check "GPU code alone, the text alone: neither is cuBLAS" with neither host_stat
 check "one that exports its cuBLAS and is called through the hooks is recorded" \
     with exported host_static "" static_exported.so
 check "its calls are counted" equal "$(counter seen exported)" 2
+in_words() {
+    "$TILEWISE" info "$work"/program/*.twt | grep "^  warning: cuBLAS is linked statically into the program itself" &&
+        "$TILEWISE" info --format=json "$work"/program/*.twt | grep -A2 '"notes"' | grep "statically" &&
+        ! "$TILEWISE" info "$work"/neither/*.twt | grep warning
+}
+check "info warns of it" in_words
 check "without any nothing is said" with none host_static ""
 while_running() { STAY=1 with running host_static "libstatic_both.so $note" static_both.so; }
 check "it is found while the process runs, a part a second" while_running
