@@ -38,8 +38,9 @@ void data_release(struct data_image *image);
 struct data_recipe {
     enum data_class class;
     uint64_t seed;
-    int64_t depth; /* operand_depth(): bounds the integers so that sums stay exact */
-    bool squared;  /* A meets itself (syrk) */
+    int64_t depth;           /* operand_depth(): bounds the integers so that sums stay exact */
+    bool squared;            /* A meets itself (syrk) */
+    uint8_t compute, result; /* enum tilewise_dtype of the signature: what integers must fit */
 };
 
 /* Canaries everywhere, then values of the recipe in the elements. Deterministic. */
@@ -47,7 +48,8 @@ void data_fill(struct data_image *image, enum operand_name name, const struct da
 /* Canaries everywhere, elements included: what a result looks like that nobody wrote. */
 void data_poison(struct data_image *image);
 
-/* One real element; `index` from operand_index(). f32 and f64. NaN for other types. */
+/* One real element; `index` from operand_index(). Storing rounds. NaN for types that
+ * traces/number.h does not know. */
 double data_get(const struct data_image *image, int64_t index);
 void data_put(struct data_image *image, int64_t index, double value);
 /* True while the element still has the canary's bits. */
@@ -57,8 +59,8 @@ bool data_is_canary(const struct data_image *image, int64_t index);
  * as scratch: afterwards it equals `after`. */
 bool data_frame_intact(struct data_image *before, const struct data_image *after);
 
-/* Are sums of `depth` integer products exact in this type, alpha and beta included? */
-bool data_integers_exact(uint8_t dtype, int64_t depth);
+/* Are sums of integer products exact in this signature's types, alpha and beta included? */
+bool data_integers_exact(const struct tilewise_signature *s);
 
 /* alpha (OPERAND_A) or beta (OPERAND_C) for a class: 0, 1, or a short fraction. Exact in any
  * type. */

@@ -69,7 +69,9 @@ static enum status create_images(struct data_image *images, const struct tilewis
                                  uint64_t seed)
 {
     struct operand shapes[OPERAND_COUNT];
-    struct data_recipe recipe = { .class = DATA_NORMAL, .seed = seed, .depth = operand_depth(s) };
+    struct data_recipe recipe = {
+        .class = DATA_NORMAL, .seed = seed, .depth = operand_depth(s), .compute = s->compute
+    };
     enum status st = operand_layout(s, shapes, NULL);
     for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++) {
         st = data_create(&images[i], &shapes[i]);
