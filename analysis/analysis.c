@@ -108,9 +108,9 @@ static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_
     histogram_add(&shape->histogram, &row->histogram);
     if (a->result_of[signature] && !shape->result) {
         shape->result = a->result_of[signature];
-        shape->headroom =
-            headroom_of(shape->result, headroom_ceiling(a->results, row->signature.dtype_c),
-                        &a->policy->headroom);
+        shape->headroom = headroom_of(
+            shape->result, headroom_ceiling(a->results, signature_rate_dtype(&row->signature)),
+            &a->policy->headroom);
     }
 }
 
@@ -325,7 +325,7 @@ static void count_above(const struct analysis *a, const struct result_case *row,
                         struct above *above)
 {
     const struct tilewise_signature *s = &row->signature;
-    const struct result_ceiling *c = headroom_ceiling(a->results, s->dtype_c);
+    const struct result_ceiling *c = headroom_ceiling(a->results, signature_rate_dtype(s));
     size_t before = above->baselines + above->candidates;
     above->baselines += headroom_above_ceiling(s, c, row->baseline_best_ns, &a->policy->headroom);
     for (size_t i = 0; i < row->ncandidates; i++)

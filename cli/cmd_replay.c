@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/replay_device.h"
 #include "cli/replay_view.h"
 #include "kernels/builtin.h"
 
@@ -15,6 +16,7 @@ static const char result_default[] = "replay.twr";
 enum { COMMAND_BYTES = 1024 };
 
 static const char *out, *mode = "perf", *regime = "cold", *kernel, *plugins;
+static const char *device = "auto", *cuda_libraries;
 static double time_share = 0.95, budget_s = 60;
 static uint64_t threads, max_bytes, only, seed = 1;
 static bool uncap_baseline;
@@ -29,6 +31,11 @@ static const struct option_row rows[] = {
       &threads, NULL },
     { "mode", 0, OPTION_CHOICE, "list|check|perf",
       "show the plan, verify the candidates, or verify and time them", &mode, "list|check|perf" },
+    { "device", 0, OPTION_CHOICE, "cpu|cuda|auto",
+      "where to replay (default: where the trace was made, if this machine can)", &device,
+      "cpu|cuda|auto" },
+    { "cuda-libraries", 0, OPTION_TEXT, "DIR", "look for the CUDA runtime and cuBLAS there first",
+      &cuda_libraries, NULL },
     { "max-bytes", 0, OPTION_BYTES, "BYTES",
       "memory for one case (default: 80 % of what is available)", &max_bytes, NULL },
     { "regime", 0, OPTION_CHOICE, "cold|hot", "operands out of the caches, or in them", &regime,
@@ -123,23 +130,33 @@ static enum status load_candidates(struct candidates *all, const char *const *pa
     return ST_OK;
 }
 
-static enum status make_plan(char *const *traces, int ntraces, struct plan **plan, uint64_t *shards,
-                             struct fault *fault)
+static struct backend_options open_options(void)
 {
-    struct summary *summary;
+    return (struct backend_options){
+        .threads = (uint32_t)(threads < UINT32_MAX ? threads : UINT32_MAX),
+        .uncap_baseline = uncap_baseline,
+        .libraries = cuda_libraries,
+    };
+}
+
+/* What one case may take: its buffers on the device, their images on the host. */
+static uint64_t memory_budget(const struct replay_device *target)
+{
+    uint64_t host = plan_memory_budget(max_bytes), on_device = target->memory_bytes;
+    return on_device && on_device < host ? on_device : host;
+}
+
+static enum status make_plan(const struct summary *summary, const struct replay_device *target,
+                             struct plan **plan, struct fault *fault)
+{
     struct plan_options options = {
         .time_share = only ? 1 : time_share, /* --only names any shape of the trace */
-        .max_bytes = plan_memory_budget(max_bytes),
-        .supports = backend_cpu.supports,
+        .max_bytes = memory_budget(target),
+        .supports = target->backend->supports,
+        .entry = target->backend->entry,
+        .by_gpu_time = target->backend == &backend_cuda,
     };
-    enum status st =
-        summary_build(&summary, (const char *const *)traces, (size_t)ntraces, 0, fault);
-    if (st != ST_OK)
-        return st;
-    *shards = summary->nshards;
-    st = plan_build(plan, summary, &options, fault);
-    summary_free(summary);
-    return st;
+    return plan_build(plan, summary, &options, fault);
 }
 
 /* Rows are written to FILE.partial, which becomes FILE when the run is complete: an older result
@@ -177,16 +194,17 @@ static void join_command(int argc, char **argv, char *text, size_t bytes)
 }
 
 static struct replay_options options_of(const struct plan *plan,
-                                        const struct candidates *candidates)
+                                        const struct candidates *candidates,
+                                        const struct replay_device *target)
 {
     return (struct replay_options){
         .setup = {
-            .backend = &backend_cpu,
-            .open = { (uint32_t)(threads < UINT32_MAX ? threads : UINT32_MAX), uncap_baseline },
+            .backend = target->backend,
+            .open = open_options(),
             .reference = ref_compute,
             .cold = strcmp(regime, "cold") == 0,
             .check_only = is_mode("check"),
-            .max_bytes = plan_memory_budget(max_bytes),
+            .max_bytes = memory_budget(target),
             .level = timing_level(only ? 1 : plan->nworks),
             .seed = seed,
         },
@@ -200,14 +218,15 @@ static struct replay_options options_of(const struct plan *plan,
     };
 }
 
-static enum status run_plan(struct replay_view *view, const char *command, uint64_t shards,
-                            struct replay_outcome *outcome, struct fault *fault)
+static enum status run_plan(struct replay_view *view, const struct replay_device *target,
+                            const char *command, struct replay_outcome *outcome,
+                            struct fault *fault)
 {
     char partial[PATH_MAX];
     const char *path = out ? out : is_mode("perf") ? result_default : NULL;
-    struct replay_options options = options_of(view->plan, view->candidates);
+    struct replay_options options = options_of(view->plan, view->candidates, target);
     options.command = command;
-    options.trace_shards = shards;
+    options.trace_shards = view->nshards;
     options.context = view;
     enum status st = open_result(path, partial, &options.writer, fault);
     if (st != ST_OK)
@@ -228,15 +247,24 @@ static int replay_traces(struct replay_view *view, struct candidates *candidates
 {
     struct fault fault = { .text = "" };
     struct plan *plan = NULL;
+    struct summary *summary = NULL;
     struct replay_outcome outcome = { 0 };
-    uint64_t shards = 0;
-    enum status st = make_plan(view->traces, view->ntraces, &plan, &shards, &fault);
+    struct replay_device target;
+    struct backend_options how = open_options();
+    enum status st = summary_build(&summary, (const char *const *)view->traces,
+                                   (size_t)view->ntraces, 0, &fault);
+    if (st == ST_OK)
+        st = replay_device_choose(&target, device, is_mode("list"), &how, summary, &fault);
+    if (st == ST_OK)
+        st = make_plan(summary, &target, &plan, &fault);
+    view->nshards = st == ST_OK ? summary->nshards : 0;
+    summary_free(summary);
     view->plan = plan;
     view->candidates = candidates;
     if (st == ST_OK && is_mode("list"))
         replay_view_plan(plan);
     else if (st == ST_OK)
-        st = run_plan(view, command, shards, &outcome, &fault);
+        st = run_plan(view, &target, command, &outcome, &fault);
     plan_free(plan);
     if (st != ST_OK)
         return command_fault("replay", &fault);
@@ -263,12 +291,15 @@ int cmd_replay(int argc, char **argv)
               stderr);
         return EXIT_BAD_USAGE;
     }
-    char settings[64] = "";
+    char settings[96] = "";
     int used = 0;
     if (seed != 1)
         used = snprintf(settings, sizeof settings, " --seed %" PRIu64, seed);
     if (threads)
-        snprintf(settings + used, sizeof settings - (size_t)used, " --threads %" PRIu64, threads);
+        used += snprintf(settings + used, sizeof settings - (size_t)used, " --threads %" PRIu64,
+                         threads);
+    if (strcmp(device, "auto") != 0)
+        snprintf(settings + used, sizeof settings - (size_t)used, " --device %s", device);
     struct replay_view view = {
         .settings = settings,
         .traces = argv + first,

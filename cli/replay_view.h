@@ -12,6 +12,7 @@ struct replay_view {
     const struct candidates *candidates;
     char *const *traces; /* as typed: for the line that reproduces a failure */
     int ntraces;
+    uint64_t nshards;
     const char *settings; /* options that change the data or the work, for the same line */
     bool live;            /* stderr is a terminal: show progress */
     bool check_only;      /* nothing is timed */

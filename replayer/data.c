@@ -227,6 +227,25 @@ void data_fill(struct data_image *image, enum operand_name name, const struct da
                              (int64_t[]){ b, rows_inside ? j : i, rows_inside ? i : j });
 }
 
+void data_noise(struct data_image *image, uint64_t seed)
+{
+    static const size_t pattern_bytes = 4u << 20;
+    const struct operand *o = &image->shape;
+    bool is_complex = tilewise_dtype_kind(o->dtype) == TILEWISE_KIND_COMPLEX;
+    uint8_t part = is_complex ? part_of(o->dtype) : o->dtype;
+    double scale = tilewise_dtype_kind(part) == TILEWISE_KIND_INTEGER ? whole_scale : 1;
+    size_t have = o->bytes < pattern_bytes ? o->bytes : pattern_bytes;
+    size_t count = have / (tilewise_dtype_bits(part) / 8);
+    unsigned char *at = image->bytes + image->first_byte;
+    for (size_t i = 0; i < count; i++)
+        number_store(part, at, (int64_t)i, scale * normal_of(stats_random(&seed)));
+    while (have && have < o->bytes) {
+        size_t more = have < o->bytes - have ? have : o->bytes - have;
+        memcpy(at + have, at, more);
+        have += more;
+    }
+}
+
 bool data_frame_intact(struct data_image *before, const struct data_image *after)
 {
     const struct operand *o = &before->shape;
@@ -248,6 +267,13 @@ bool data_integers_exact(const struct tilewise_signature *s)
     /* Few digits are kept between the steps of these. */
     bool is_fp8 = s->dtype_b == TILEWISE_E4M3 || s->dtype_b == TILEWISE_E5M2;
     return depth < limit && s->compute != TILEWISE_F16 && !is_fp8;
+}
+
+double data_scale_product(const struct tilewise_signature *s, enum operand_name name)
+{
+    int scales = (s->scale_d != 0) +
+                 (name == OPERAND_A ? (s->scale_a != 0) + (s->scale_b != 0) : s->scale_c != 0);
+    return scales ? pow(DATA_OPERAND_SCALE, scales) : 1;
 }
 
 double data_scalar(enum operand_name name, uint8_t scalar_class)

@@ -45,6 +45,9 @@ struct data_recipe {
 
 /* Canaries everywhere, then values of the recipe in the elements. Deterministic. */
 void data_fill(struct data_image *image, enum operand_name name, const struct data_recipe *recipe);
+/* Random elements (normal) in every byte of the operand, gaps included, in little time: a pattern
+ * of a million is repeated. For timing. */
+void data_noise(struct data_image *image, uint64_t seed);
 /* Canaries everywhere, elements included: what a result looks like that nobody wrote. */
 void data_poison(struct data_image *image);
 
@@ -61,6 +64,12 @@ bool data_frame_intact(struct data_image *before, const struct data_image *after
 
 /* Are sums of integer products exact in this signature's types, alpha and beta included? */
 bool data_integers_exact(const struct tilewise_signature *s);
+
+/* Every scale of a scaled operand (fp8), so that they multiply into alpha and beta. */
+#define DATA_OPERAND_SCALE 0.5
+
+/* What the scales of this signature make of alpha (OPERAND_A) and of beta (OPERAND_C). */
+double data_scale_product(const struct tilewise_signature *s, enum operand_name name);
 
 /* alpha (OPERAND_A) or beta (OPERAND_C) for a class: 0, 1, or a short fraction. Exact in any
  * type. */

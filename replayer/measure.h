@@ -40,11 +40,29 @@ struct measure_survey {
 };
 void measure_survey(void *job, void *message);
 
+/* Can this backend be used here? A child asks: a driver that was started does not survive fork. */
+struct measure_probe {
+    enum status status;
+    struct fault fault;
+    struct backend_info info;
+};
+void measure_probe(void *setup, void *message);
+
+/* The quickest of the routines that a library proposes, roughly: a short list for
+ * measure_baseline(), which runs in a fresh process, so that luck is not kept. */
+enum { MEASURE_SHORT_LIST = 3 };
+struct measure_screen {
+    size_t count; /* 0: nothing is quicker than the recorded call */
+    size_t routine[MEASURE_SHORT_LIST];
+};
+void measure_screen(void *job, void *message); /* struct measure_baseline_job */
+
 /* All ways of the library to do one signature, and an A/A comparison of the recorded one. */
 struct measure_baseline_job {
     const struct measure_setup *setup;
     const struct tilewise_signature *signature;
     double budget_ns;
+    const struct measure_screen *screen; /* NULL: every routine takes part */
 };
 struct measure_baseline {
     enum result_status status;

@@ -22,8 +22,9 @@ struct plan_item {
     struct tilewise_signature signature;
     const char *entry; /* entry point; lives as long as the plan */
     uint64_t calls, time_ns;
-    double time_share; /* of all recorded time */
-    size_t case_bytes; /* memory that verifying one candidate takes */
+    double time_share;  /* of all recorded time */
+    double gpu_time_ns; /* of the kernels; 0: not recorded, or not asked for */
+    size_t case_bytes;  /* memory that verifying one candidate takes */
     size_t twin; /* earlier planned item that differs in nothing but the entry; else own index */
     double work_share; /* time_share of this item and of the later ones whose twin it is */
     enum plan_fate fate;
@@ -31,7 +32,8 @@ struct plan_item {
 };
 
 struct plan {
-    size_t nitems, nplanned; /* items: ordered as in the summary, largest time first */
+    size_t nitems, nplanned; /* items: largest time first */
+    bool by_gpu_time;        /* `time_ns` is GPU time, not that of the calls on the host */
     size_t nworks;           /* of the planned ones, those that are nobody's twin */
     struct plan_item *items;
     double planned_time_share;
@@ -40,7 +42,9 @@ struct plan {
 struct plan_options {
     double time_share;  /* 0..1 */
     uint64_t max_bytes; /* for one case */
-    /* Backend's word: see backend.h. */
+    /* Backend's word: see backend.h. `entry` may be NULL. */
+    uint32_t (*entry)(const char *name);
+    bool by_gpu_time; /* where the trace has any: recorded time is that of the kernels */
     bool (*supports)(const struct tilewise_signature *s, char *why, size_t why_bytes);
 };
 

@@ -10,11 +10,11 @@
 
 #include "replayer/isolate.h"
 
-static const double baseline_part = 0.3;   /* of the budget; the rest is for the candidates */
-static const double equal_part = 0.3;      /* of a phase: the same for every case; rest by time */
-static const double least_part = 0.1;      /* of its equal part: what a late case still gets */
-static const double hang_s_min = 30;       /* a case may take this and... */
-static const double slow_rate_flops = 5e8; /* ...twenty calls at this rate */
+static const double baseline_part = 0.3; /* of the budget; the rest is for the candidates */
+static const double screened_part = 0.6; /* the same, where the baseline has many routines */
+static const double equal_part = 0.3;    /* of a phase: the same for every case; rest by time */
+static const double least_part = 0.1;    /* of its equal part: what a late case still gets */
+static const double hang_s_min = 30;     /* a case may take this and twenty slow calls */
 static const uint64_t library_bytes = 4ull << 30; /* address space a BLAS with threads may map */
 
 /* What is known about one plan item. */
@@ -85,9 +85,10 @@ static void tell(struct run *r, size_t item, const char *who, double end_s)
 static struct isolate_limits limits_of(const struct run *r, size_t item)
 {
     double flops = signature_flops(&r->o->plan->items[item].signature);
+    const struct backend *backend = r->o->setup.backend;
     return (struct isolate_limits){
-        .memory_bytes = 2 * r->o->setup.max_bytes + library_bytes,
-        .seconds = hang_s_min + 20 * flops / slow_rate_flops,
+        .memory_bytes = backend->maps_freely ? 0 : 2 * r->o->setup.max_bytes + library_bytes,
+        .seconds = hang_s_min + 20 * flops / backend->slow_rate_flops,
     };
 }
 
@@ -103,7 +104,12 @@ static void run_baseline(struct run *r, size_t item, double budget_s)
     struct isolate_limits limits = limits_of(r, item);
     struct isolate_end end;
     struct measure_baseline_job job = { &r->o->setup, &r->o->plan->items[item].signature,
-                                        timing_ns(budget_s) };
+                                        timing_ns(budget_s), NULL };
+    struct measure_screen screen;
+    if (r->o->setup.backend->screens) {
+        isolate_run(measure_screen, &job, &screen, sizeof screen, &limits, &end);
+        job.screen = &screen; /* empty if that child ended badly */
+    }
     isolate_run(measure_baseline, &job, out, sizeof *out, &limits, &end);
     if (end.status == RESULT_PASSED)
         return;
@@ -143,7 +149,8 @@ static void start_phase(struct run *r, size_t nchosen)
 
 static void measure_baselines(struct run *r, size_t nchosen)
 {
-    double end_s = r->start_s + r->o->budget_s * baseline_part;
+    double part = r->o->setup.backend->screens ? screened_part : baseline_part;
+    double end_s = r->start_s + r->o->budget_s * part;
     bool first = true;
     start_phase(r, nchosen);
     for (size_t i = 0; i < r->o->plan->nitems; i++) {
@@ -247,6 +254,14 @@ static enum result_status fate_status(enum plan_fate fate)
     return fate == PLAN_UNSUPPORTED ? RESULT_UNSUPPORTED : RESULT_SKIPPED;
 }
 
+/* Without what only means something while it is replayed. */
+static struct tilewise_signature recorded_form(const struct tilewise_signature *s)
+{
+    struct tilewise_signature plain = *s;
+    plain.entry = 0;
+    return plain;
+}
+
 /* The row of an item in the result file and on the screen. Candidates that do not support the
  * signature are left out: they were never an offer for it. */
 static enum status put_case(struct run *r, size_t item)
@@ -260,7 +275,7 @@ static enum status put_case(struct run *r, size_t item)
         if (row->candidates[i].status != RESULT_UNSUPPORTED || row->candidates[i].reason[0])
             candidates[count++] = candidate_row(r->o->candidates->row[i], &row->candidates[i]);
     struct result_case out = {
-        .signature = p->signature,
+        .signature = recorded_form(&p->signature),
         .entry = (char *)p->entry,
         .calls = p->calls,
         .time_ns = p->time_ns,
@@ -349,7 +364,7 @@ static enum status survey(struct run *r, struct fault *fault)
     struct isolate_limits limits = { .seconds = 2 * hang_s_min };
     struct measure_survey_job job = { .setup = &r->o->setup };
     for (size_t i = 0; i < r->o->plan->nitems; i++) {
-        uint8_t dtype = r->o->plan->items[i].signature.dtype_c;
+        uint8_t dtype = signature_rate_dtype(&r->o->plan->items[i].signature);
         bool known = !is_own(r, i) || memchr(job.dtypes, dtype, job.ndtypes) != NULL;
         if (!known && job.ndtypes < MEASURE_DTYPES_MAX)
             job.dtypes[job.ndtypes++] = dtype;
@@ -370,6 +385,7 @@ static enum status run_phases(struct run *r, struct fault *fault)
     enum status st = survey(r, fault);
     if (st != ST_OK)
         return st;
+    r->start_s = now_s(); /* what the machine can do is asked once, whatever the budget */
     measure_baselines(r, nchosen);
     r->noise = noise_floor(r);
     st = put_run(r);

@@ -57,6 +57,13 @@ double signature_flops(const struct tilewise_signature *s)
     return per_term * terms * dimension(s->batch);
 }
 
+uint8_t signature_rate_dtype(const struct tilewise_signature *s)
+{
+    if (s->op != TILEWISE_OP_GEMM && s->op != TILEWISE_OP_GEMV)
+        return s->dtype_c;
+    return s->compute == TILEWISE_TF32 ? TILEWISE_TF32 : s->dtype_a;
+}
+
 static double bytes_of(double elements, unsigned dtype)
 {
     return elements * tilewise_dtype_bits(dtype) / 8;

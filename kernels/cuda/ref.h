@@ -17,7 +17,8 @@ extern "C" {
  * to f32 (f64 for f64). a, b, c, `result` and `magnitude` are device memory; the last two column-
  * major m x n, `batch` of them one after another. alpha and beta are host memory. C is not read
  * when beta is zero. Sums of f64 products are kept in twice the precision.
- * -ENOTSUP for what it does not know (and an add with incy = 0), -EIO when CUDA refuses a launch. */
+ * -ENOTSUP for what it does not know (and an add with incy = 0), -EIO when CUDA refuses a launch.
+ */
 int cuda_ref_compute(const struct tilewise_signature *s, const struct tilewise_args *args,
                      double *result, double *magnitude);
 
