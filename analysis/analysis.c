@@ -9,6 +9,7 @@
 
 #include "analysis/evidence.h"
 #include "analysis/gain.h"
+#include "analysis/phases.h"
 #include "analysis/quantile.h"
 
 enum { NOTES_MAX = 32 };
@@ -141,16 +142,17 @@ static enum status build_shapes(struct analysis *a)
     for (size_t i = 0; i < shapes; i++)
         a->shapes[i].time_share =
             a->summary->time_ns ? (double)a->shapes[i].time_ns / (double)a->summary->time_ns : NAN;
+    enum status st = phases_attach(a, key);
     qsort(a->shapes, shapes, sizeof *a->shapes, by_shape_time);
     free(all);
-    return ST_OK;
+    return st;
 }
 
-/* Same (op, dtype of C) and, for classes, the same class. */
+/* Same (op, type of the shape) and, for classes, the same class. */
 static bool belongs(const struct analysis_group *g, const struct tilewise_signature *s,
                     const char *shape_class)
 {
-    return g->op == s->op && g->dtype == s->dtype_c &&
+    return g->op == s->op && g->dtype == shape_dtype(s) &&
            (!g->shape_class || strcmp(g->shape_class, shape_class) == 0);
 }
 
@@ -166,7 +168,7 @@ static struct analysis_group *find_group(struct analysis_group **groups, size_t 
         return NULL;
     *groups = more;
     more[*count] =
-        (struct analysis_group){ .op = s->op, .dtype = s->dtype_c, .shape_class = shape_class };
+        (struct analysis_group){ .op = s->op, .dtype = shape_dtype(s), .shape_class = shape_class };
     return &more[(*count)++];
 }
 
@@ -435,6 +437,7 @@ void analysis_free(struct analysis *a)
     free_groups(a->ops, a->nops);
     free_groups(a->classes, a->nclasses);
     free(a->shapes);
+    free(a->phase_rows);
     free(a->result_of);
     free(a->notes);
     free(a);

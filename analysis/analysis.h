@@ -27,6 +27,12 @@ struct analysis_group {
     struct decide_result decision;
 };
 
+/* The calls of a shape that were made in a phase. */
+struct analysis_phase {
+    uint32_t phase; /* index into summary.phases.phases */
+    uint64_t calls, time_ns;
+};
+
 /* One row of a report: a shape as called, through one entry point. Signatures that differ only in
  * alignment are one shape; the one with the most time stands for them. */
 struct analysis_shape {
@@ -38,6 +44,8 @@ struct analysis_shape {
     double time_share, headroom;
     double gpu_time_ns;               /* of all its calls; NaN: none was measured */
     const struct result_case *result; /* of the largest that was replayed; NULL: none was */
+    size_t nphases;                   /* phases.h */
+    const struct analysis_phase *phases;
 };
 
 struct analysis_fidelity {
@@ -59,6 +67,7 @@ struct analysis {
     size_t nops, nclasses, nshapes, nnotes;
     struct analysis_group *ops, *classes; /* by time, largest first */
     struct analysis_shape *shapes;        /* by time, largest first */
+    struct analysis_phase *phase_rows;    /* what the shapes point into */
     const struct result_case **result_of; /* per signature of the summary; NULL: not replayed */
     char (*notes)[240];                   /* what a reader must know: results not believed, ... */
 };

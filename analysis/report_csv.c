@@ -27,8 +27,8 @@ static void row(const struct analysis_shape *shape, FILE *out)
     const struct result_case *r = shape->result;
     const struct result_candidate *c = words_candidate(shape);
     fprintf(out, "%s,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s",
-            tilewise_op_name(s->op), tilewise_dtype_name(s->dtype_c), s->m, s->n, s->k, s->batch,
-            words_trans(s), s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
+            tilewise_op_name(s->op), tilewise_dtype_name(shape_dtype(s)), s->m, s->n, s->k,
+            s->batch, words_trans(s), s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
     text(out, shape->entry);
     text(out, shape_class_name(s));
     fprintf(out, ",%" PRIu64 ",%" PRIu64, shape->calls, shape->time_ns);

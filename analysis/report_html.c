@@ -10,6 +10,7 @@
 #include "analysis/chart.h"
 #include "analysis/escape.h"
 #include "analysis/html_style.h"
+#include "analysis/phases.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
 
@@ -210,7 +211,7 @@ static void shape_row(FILE *out, const struct analysis_shape *shape)
     fprintf(out,
             "<tr><td class=\"t\">%s %s</td><td class=\"t\">%s</td><td class=\"t\">%s</td>"
             "<td class=\"t\">%s %s</td><td class=\"t\">",
-            tilewise_op_name(s->op), tilewise_dtype_name(s->dtype_c), words_shape(s),
+            tilewise_op_name(s->op), tilewise_dtype_name(shape_dtype(s)), words_shape(s),
             words_row_view(s), words_trans(s), s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
     escape_html(out, shape->entry);
     fprintf(out, "</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>",
@@ -351,6 +352,7 @@ void report_html(const struct analysis *a, FILE *out)
     coverage(a, out);
     matrix(a, out);
     cards(a, out);
+    phases_html(a, out);
     shapes(a, out);
     replay(a, out);
     method(a, out);

@@ -7,6 +7,7 @@
 
 #include "analysis/escape.h"
 #include "analysis/evidence.h"
+#include "analysis/phases_json.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
 
@@ -270,7 +271,7 @@ static unsigned epilogue_of(const struct tilewise_signature *s)
 static void shape_problem(yajl_gen g, const struct tilewise_signature *s)
 {
     key_text(g, "op", tilewise_op_name(s->op));
-    key_text(g, "dtype", tilewise_dtype_name(s->dtype_c));
+    key_text(g, "dtype", tilewise_dtype_name(shape_dtype(s)));
     key_signed(g, "m", s->m);
     key_signed(g, "n", s->n);
     key_signed(g, "k", s->k);
@@ -332,6 +333,7 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
     for (size_t i = 0; r && i < r->ncandidates; i++)
         candidate(g, &r->candidates[i]);
     yajl_gen_array_close(g);
+    phases_json_shape(g, row);
     yajl_gen_map_close(g);
 }
 
@@ -453,6 +455,7 @@ static enum status document(yajl_gen g, const struct analysis *a)
         shape(g, &a->shapes[i]);
     yajl_gen_array_close(g);
     enum status st = kernels(g, a->summary);
+    phases_json(g, a->summary);
     open_map(g, "fidelity");
     key_real(g, "total", a->fidelity.total);
     key_real(g, "median_abs_error", a->fidelity.median_abs_error);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "analysis/escape.h"
+#include "analysis/phases.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
 
@@ -71,7 +72,7 @@ static void shape_row(const struct analysis_shape *shape, FILE *out)
     const struct tilewise_signature *s = shape->signature;
     const struct result_candidate *c = words_candidate(shape);
     fprintf(out, "| %s %s | %s | %s | %s | %s | ", tilewise_op_name(s->op),
-            tilewise_dtype_name(s->dtype_c), words_shape(s), words_trans(s),
+            tilewise_dtype_name(shape_dtype(s)), words_shape(s), words_trans(s),
             words_count(shape->calls), words_share(shape->time_share));
     if (c) {
         escape_markdown(out, c->name);
@@ -88,6 +89,7 @@ void report_md(const struct analysis *a, FILE *out)
     coverage(a, out);
     matrix(a, out);
     verdicts(a, out);
+    phases_md(a, out);
     fputs(
         "\n## Largest shapes\n\n| operation | m x n x k | trans | calls | time | candidate against "
         "best |\n| --- | --- | --- | ---: | ---: | --- |\n",

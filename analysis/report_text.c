@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analysis/escape.h"
+#include "analysis/phases.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
 
@@ -106,7 +107,7 @@ static void shape_row(const struct analysis_shape *shape, FILE *out)
     const struct tilewise_signature *s = shape->signature;
     const struct result_candidate *c = words_candidate(shape);
     fprintf(out, "%-5s %-5s %-22s %-2s %-3s %11s %7s %9s", tilewise_op_name(s->op),
-            tilewise_dtype_name(s->dtype_c), words_shape(s), words_trans(s),
+            tilewise_dtype_name(shape_dtype(s)), words_shape(s), words_trans(s),
             s->layout == TILEWISE_ROW_MAJOR ? "row" : "col", words_count(shape->calls),
             words_share(shape->time_share),
             words_ns((double)shape->time_ns / (double)shape->calls));
@@ -155,6 +156,7 @@ void report_text(const struct analysis *a, FILE *out)
     gpu(a, out);
     matrix(a, out);
     verdicts(a, out);
+    phases_text(a, out);
     shapes(a, out);
     replay(a, out);
 }

@@ -16,6 +16,11 @@ int64_t shape_dimension(const struct tilewise_signature *s, enum shape_dimension
     return values[d];
 }
 
+uint8_t shape_dtype(const struct tilewise_signature *s)
+{
+    return s->dtype_c == TILEWISE_NONE ? s->dtype_d : s->dtype_c;
+}
+
 static void set_dimension(struct tilewise_signature *s, enum shape_dimension d, int64_t v)
 {
     int64_t *const values[SHAPE_DIMENSIONS] = { &s->m, &s->n, &s->k, &s->batch };

@@ -18,6 +18,9 @@ enum shape_dimension { SHAPE_M, SHAPE_N, SHAPE_K, SHAPE_BATCH, SHAPE_DIMENSIONS 
 const char *shape_dimension_name(enum shape_dimension d); /* "m", "n", "k", "batch" */
 int64_t shape_dimension(const struct tilewise_signature *s, enum shape_dimension d);
 
+/* The type that a shape goes by: that of C, or of what is written where there is no C. */
+uint8_t shape_dtype(const struct tilewise_signature *s);
+
 enum shape_grain { SHAPE_RAW, SHAPE_BUCKET, SHAPE_TILE };
 
 struct shape_rule {

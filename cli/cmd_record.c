@@ -23,7 +23,7 @@ enum { EXIT_OWN_FAILURE = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT
 
 static const char *out, *events = "on", *allow, *gpu_time = "off";
 static uint64_t size_cap_bytes = (uint64_t)1 << 30;
-static bool with_cmdline;
+static bool with_cmdline, nvtx;
 
 static const struct option_row rows[] = {
     { "out", 'o', OPTION_TEXT, "DIR", "where the traces go (default: tilewise-DATE-PID)", &out,
@@ -35,6 +35,8 @@ static const struct option_row rows[] = {
     { "gpu-time", 0, OPTION_CHOICE, "off|windows|full",
       "time GPU kernels in short windows, or all of them; see docs/attaching.md for the cost",
       &gpu_time, "off|windows|full" },
+    { "nvtx", 0, OPTION_FLAG, NULL,
+      "keep phases apart: ranges and marks that the program names by NVTX", &nvtx, NULL },
     { "allow", 0, OPTION_TEXT, "LIST", "record these programs only (comma list of names)", &allow,
       NULL },
     { "with-cmdline", 0, OPTION_FLAG, NULL, "store the command line in the trace", &with_cmdline,
@@ -105,6 +107,19 @@ static void set_injection(const char *shim)
         setenv("CUDA_INJECTION64_PATH", shim, 0);
 }
 
+/* NVTX lets one tool in; one that is announced already was there first. */
+static void set_nvtx(const char *shim)
+{
+    const char *taken = getenv("NVTX_INJECTION64_PATH");
+    if (nvtx && taken && *taken && strcmp(taken, shim) != 0)
+        fprintf(stderr,
+                "tilewise record: no phases: NVTX_INJECTION64_PATH is set to %s; unset it "
+                "to record them\n",
+                taken);
+    else if (nvtx)
+        setenv("NVTX_INJECTION64_PATH", shim, 1);
+}
+
 /* Behind what is preloaded already, never instead of it. */
 static enum status preload(struct fault *fault)
 {
@@ -118,6 +133,7 @@ static enum status preload(struct fault *fault)
                          "TILEWISE_SHIM to a copy elsewhere",
                          shim);
     set_injection(shim);
+    set_nvtx(shim);
     const char *before = getenv("LD_PRELOAD");
     if (!before || !before[0]) {
         setenv("LD_PRELOAD", shim, 1);
@@ -141,6 +157,7 @@ static void set_environment(const char *directory)
     setenv("TILEWISE_SIZE_CAP", text, 1);
     setenv("TILEWISE_EVENTS", events, 1);
     setenv("TILEWISE_GPU_TIME", gpu_time, 1);
+    setenv("TILEWISE_NVTX", nvtx ? "1" : "0", 1);
     setenv("TILEWISE_WITH_CMDLINE", with_cmdline ? "1" : "0", 1);
     if (allow)
         setenv("TILEWISE_ALLOW", allow, 1);

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/escape.h"
+#include "analysis/phases.h"
 #include "analysis/report.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -9,7 +11,7 @@
 #include "traces/result.h"
 #include "traces/summary.h"
 
-static const char *format = "text", *output = "", *policy_path = "";
+static const char *format = "text", *output = "", *policy_path = "", *phase = "";
 
 static const struct option_row rows[] = {
     { "format", 'f', OPTION_CHOICE, "FORMAT", "text, json, csv, md or html", &format,
@@ -17,6 +19,8 @@ static const struct option_row rows[] = {
     { "output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of standard output", &output,
       NULL },
     { "policy", 'p', OPTION_TEXT, "FILE", "thresholds of the verdicts, in YAML", &policy_path,
+      NULL },
+    { "phase", 0, OPTION_TEXT, "NAME", "only the calls made in this phase (record --nvtx)", &phase,
       NULL },
     { 0 },
 };
@@ -50,6 +54,23 @@ static void free_inputs(struct inputs *in)
     summary_free(in->summary);
 }
 
+/* There are calls in the phase, or a name that has some is suggested. */
+static enum status check_phase(const struct summary *s, struct fault *fault)
+{
+    const struct summary_phases *p = &s->phases;
+    for (size_t i = 0; i < p->nphases; i++)
+        if (p->phases[i].calls && strcmp(phases_name(s, (uint32_t)i), phase) == 0)
+            return ST_OK;
+    if (p->nphases == 0 || p->phases[0].calls == 0)
+        return fault_set(fault, ST_INVALID, "--phase=%s: no phase was recorded: record --nvtx",
+                         phase);
+    char *most = escape_copy(phases_name(s, 0));
+    fault_set(fault, ST_INVALID, "--phase=%s: no calls in a phase of that name; most are in: %s",
+              phase, most ? most : "");
+    free(most);
+    return ST_INVALID;
+}
+
 static enum status read_inputs(struct inputs *in, char **paths, size_t count, struct fault *fault)
 {
     in->traces = calloc(count, sizeof *in->traces);
@@ -67,7 +88,9 @@ static enum status read_inputs(struct inputs *in, char **paths, size_t count, st
     if (in->ntraces == 0)
         return fault_set(fault, ST_INVALID,
                          "only results were given; add the .twt traces that were replayed");
-    return summary_build(&in->summary, in->traces, in->ntraces, 0, fault);
+    enum status st =
+        summary_build_phase(&in->summary, in->traces, in->ntraces, phase[0] ? phase : NULL, fault);
+    return st == ST_OK && phase[0] ? check_phase(in->summary, fault) : st;
 }
 
 static enum status write_report(const struct analysis *a, FILE *out)

@@ -24,6 +24,7 @@ static const struct usage usage = {
 
 struct finding {
     uint64_t frames, calls, unresolved;
+    uint64_t in_phases;                     /* calls of PHASES rows: some of `calls` */
     uint64_t seen, recorded, dropped;       /* as the last frames state them */
     uint64_t kernels, gpu_records, gpu_now; /* gpu_now: of the shard gpu_shard so far */
     uint32_t gpu_shard;
@@ -35,7 +36,8 @@ static bool adds_up(const struct finding *f)
 {
     bool whole = !f->damaged && !f->unresolved;
     return f->seen == f->recorded + f->dropped && (!whole || f->calls == f->recorded) &&
-           (!whole || f->unclean || f->kernels == f->gpu_records);
+           (!whole || f->unclean || f->kernels == f->gpu_records) &&
+           (!whole || f->in_phases <= f->calls);
 }
 
 /* Kernels in rows, and the cumulative counter of each shard: shards stand one after the other. */
@@ -63,6 +65,8 @@ static enum status read_frames(struct reader *r, struct finding *f, struct fault
             f->calls += frame.events[i].count;
         for (size_t i = 0; i < frame.ncounts; i++)
             f->calls += frame.counts[i].calls;
+        for (size_t i = 0; frame.phases && i < frame.phases->ncalls; i++)
+            f->in_phases += frame.phases->calls[i].calls;
         add_gpu(f, &frame);
     }
     f->gpu_records += f->gpu_now;
@@ -93,6 +97,8 @@ static void print_finding(const char *path, const struct reader *r, const struct
         printf("  seen %" PRIu64 ", recorded %" PRIu64 ", dropped %" PRIu64 "; rows for %" PRIu64
                " calls\n",
                f->seen, f->recorded, f->dropped, f->calls);
+    if (f->in_phases > f->calls)
+        printf("  phases: rows for %" PRIu64 " calls\n", f->in_phases);
     if (f->kernels != f->gpu_records)
         printf("  GPU: %" PRIu64 " kernels counted, rows for %" PRIu64 "\n", f->gpu_records,
                f->kernels);

@@ -99,15 +99,50 @@ static bool wait_for_call(const struct cupti_kernel *k, const struct kernels_rec
     return has_room;
 }
 
+static const char *direction_of(const struct cupti_move *m)
+{
+    static const char *const names[] = { "?",    "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+                                         "AtoD", "DtoA", "DtoD", "HtoH", "PtoP" };
+    if (m->kind == CUPTI_KIND_FILL)
+        return NULL;
+    return m->direction < sizeof names / sizeof *names ? names[m->direction] : names[0];
+}
+
+/* No hooked call makes one, but a graph does, which the host launches. */
+static void read_move(const struct cupti_move *m)
+{
+    struct launches_found found = launches_find(m->correlation, 0);
+    kernels_add(&(struct kernels_record){ .name = direction_of(m),
+                                          .call.launch_ticks = found.launch_ticks,
+                                          .start_ns = m->start,
+                                          .end_ns = m->end,
+                                          .device = m->device,
+                                          .context = m->context,
+                                          .stream = m->stream,
+                                          .work = m->kind == CUPTI_KIND_COPY ? GPU_COPY : GPU_FILL,
+                                          .in_graph = m->node != 0 });
+}
+
 static void read_record(const void *record)
 {
     const struct cupti_kernel *k = record;
+    if (k->kind == CUPTI_KIND_COPY || k->kind == CUPTI_KIND_FILL)
+        read_move(record);
     if (k->kind != CUPTI_KIND_KERNEL)
         return;
     struct kernels_record r = { .name = k->name,
                                 .call = launches_find(k->correlation, k->node),
                                 .start_ns = k->start,
-                                .end_ns = k->end };
+                                .end_ns = k->end,
+                                .device = k->device,
+                                .context = k->context,
+                                .stream = k->stream,
+                                .in_graph = k->node != 0 };
+    for (int i = 0; i < 3; i++) {
+        r.grid.grid[i] = (uint32_t)k->grid[i];
+        r.grid.block[i] = (uint32_t)k->block[i];
+    }
+    r.grid.shared_bytes = (uint32_t)k->shared_bytes;
     if (!r.call.is_running || !wait_for_call(k, &r))
         kernels_add(&r);
     atomic_fetch_add_explicit(&records, 1, memory_order_relaxed);

@@ -10,7 +10,7 @@ struct config config;
 
 /* The variables we know. */
 struct settings {
-    const char *out, *disable, *allow, *size_cap, *events, *with_cmdline, *gpu_time;
+    const char *out, *disable, *allow, *size_cap, *events, *with_cmdline, *gpu_time, *nvtx;
 };
 
 static const char *value_of(const char *entry, const char *name)
@@ -28,7 +28,7 @@ static struct settings read_environment(char **environment)
         { "TILEWISE_OUT", &s.out },           { "TILEWISE_DISABLE", &s.disable },
         { "TILEWISE_ALLOW", &s.allow },       { "TILEWISE_SIZE_CAP", &s.size_cap },
         { "TILEWISE_EVENTS", &s.events },     { "TILEWISE_WITH_CMDLINE", &s.with_cmdline },
-        { "TILEWISE_GPU_TIME", &s.gpu_time },
+        { "TILEWISE_GPU_TIME", &s.gpu_time }, { "TILEWISE_NVTX", &s.nvtx },
     };
     for (char **e = environment; e && *e; e++) {
         if (strncmp(*e, "TILEWISE_", 9) != 0)
@@ -126,6 +126,14 @@ static bool is_gpu_taken(char **environment)
     return (*path && !ours) || *find_value(environment, "NSYS_PROFILING_SESSION_ID");
 }
 
+/* NVTX takes one tool. Nothing set is not a tool: the host may be told of us later. */
+static bool is_nvtx_taken(char **environment)
+{
+    const char *path = find_value(environment, "NVTX_INJECTION64_PATH");
+    return *path && !strstr(path, "libtilewise-tracer.so") &&
+           !strstr(find_value(environment, "LD_PRELOAD"), path);
+}
+
 bool config_load(char **environment, const char *argv0)
 {
     struct settings s = read_environment(environment);
@@ -137,6 +145,8 @@ bool config_load(char **environment, const char *argv0)
     config.events = !s.events || strcmp(s.events, "off") != 0;
     config.gpu_time = gpu_time_of(s.gpu_time);
     config.gpu_taken = config.gpu_time != CONFIG_GPU_OFF && is_gpu_taken(environment);
+    config.nvtx = is_on(s.nvtx);
+    config.nvtx_taken = config.nvtx && is_nvtx_taken(environment);
     config.cmdline = is_on(s.with_cmdline);
     config.size_cap_bytes = DEFAULT_SIZE_CAP_BYTES;
     if (s.size_cap)

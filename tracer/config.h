@@ -18,6 +18,8 @@ struct config {
     bool cmdline;             /* TILEWISE_WITH_CMDLINE=1 */
     enum config_gpu gpu_time; /* TILEWISE_GPU_TIME=off|windows|full */
     bool gpu_taken;           /* another tool that uses CUPTI is announced */
+    bool nvtx;                /* TILEWISE_NVTX=1 */
+    bool nvtx_taken;          /* another tool's injection is announced to NVTX */
     uint64_t size_cap_bytes;
 };
 

@@ -16,6 +16,8 @@
     X(D, double, double, double, F64, F64, F64, F64)                                               \
     X(C, cuComplex, cuComplex, cuComplex, C64, C64, F32, C64)                                      \
     X(Z, cuDoubleComplex, cuDoubleComplex, cuDoubleComplex, C128, C128, F64, C128)                 \
+    X(CH, float, cuComplex, cuComplex, C64, C64, F32, F32)                                         \
+    X(ZH, double, cuDoubleComplex, cuDoubleComplex, C128, C128, F64, F64)                          \
     X(H, cuda_half, cuda_half, cuda_half, F16, F16, F16, F16)                                      \
     X(HSH, float, cuda_half, cuda_half, F16, F16, F32, F32)                                        \
     X(HSS, float, cuda_half, float, F16, F32, F32, F32)                                            \
@@ -44,6 +46,8 @@ struct cublas_call {
     const void *handle, *a, *b, *c; /* a, b, c: NULL for arrays of pointers */
     uint32_t entry;                 /* enum slot_id */
     uint8_t op, batch_kind, trans_a, trans_b;
+    uint8_t uplo;                  /* enum tilewise_uplo: half of the result */
+    uint8_t other;                 /* what no field holds; not 0: counted, never replayed */
     int type_a, type_b, type_c;    /* cudaDataType where the call names types, */
     int compute_type;              /* with a cublasComputeType_t or 0; */
     struct cublas_element element; /* otherwise these */
@@ -172,6 +176,104 @@ struct cublas_groups {
 #define CUBLAS_GEMM_GROUPED_EX_CALL(E)                                                             \
     CUBLAS_IS(GEMM), CUBLAS_BATCH(GROUPED, 0), CUBLAS_TYPES(type_a, type_b, type_c),               \
         .compute_type = (int)compute
+
+/* Half of a product with itself. The letters CH and ZH: real scalars, the other factor conjugated.
+ */
+static inline uint8_t cublas_uplo(int fill)
+{
+    return fill == 0 ? TILEWISE_LOWER : fill == 1 ? TILEWISE_UPPER : TILEWISE_FULL;
+}
+
+#define CUBLAS_HALF_OF(pu, pt, other_way)                                                          \
+    .uplo = cublas_uplo((int)(pu)), .trans_a = (uint8_t)(pt),                                      \
+    .trans_b = (pt) ? TILEWISE_N : (other_way)
+#define CUBLAS_SYRK_PARAMS(I, E)                                                                   \
+    cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t trans, I n, I k,               \
+        const cublas_scalar_##E *alpha, const cublas_in_##E *a, I lda,                             \
+        const cublas_scalar_##E *beta, cublas_out_##E *c, I ldc
+#define CUBLAS_SYRK_ARGS handle, fill, trans, n, k, alpha, a, lda, beta, c, ldc
+#define CUBLAS_SYRK_CALL(E)                                                                        \
+    CUBLAS_IS(GEMM), CUBLAS_ELEMENT(E), CUBLAS_HALF_OF(fill, trans, TILEWISE_T),                   \
+        CUBLAS_BATCH(NONE, 1), CUBLAS_SHAPE(n, n, k), CUBLAS_OPERANDS(a, a, c),                    \
+        CUBLAS_LEADING(lda, lda, ldc)
+#define CUBLAS_HERK_PARAMS CUBLAS_SYRK_PARAMS
+#define CUBLAS_HERK_ARGS   CUBLAS_SYRK_ARGS
+#define CUBLAS_HERK_CALL(E)                                                                        \
+    CUBLAS_IS(GEMM), CUBLAS_ELEMENT(E), CUBLAS_HALF_OF(fill, trans, TILEWISE_C),                   \
+        .other = 1, CUBLAS_BATCH(NONE, 1), CUBLAS_SHAPE(n, n, k), CUBLAS_OPERANDS(a, a, c),        \
+        CUBLAS_LEADING(lda, lda, ldc)
+
+/* Half of the product of two, and (twice the work: no half is said) of its two orders. */
+#define CUBLAS_SYRKX_PARAMS(I, E)                                                                  \
+    cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t trans, I n, I k,               \
+        const cublas_scalar_##E *alpha, const cublas_in_##E *a, I lda, const cublas_in_##E *b,     \
+        I ldb, const cublas_scalar_##E *beta, cublas_out_##E *c, I ldc
+#define CUBLAS_SYRKX_ARGS handle, fill, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define CUBLAS_SYRKX_TWO(E, other_way)                                                             \
+    CUBLAS_IS(GEMM), CUBLAS_ELEMENT(E), CUBLAS_HALF_OF(fill, trans, other_way),                    \
+        .other = 1, CUBLAS_BATCH(NONE, 1), CUBLAS_SHAPE(n, n, k), CUBLAS_OPERANDS(a, b, c),        \
+        CUBLAS_LEADING(lda, ldb, ldc)
+#define CUBLAS_SYRKX_CALL(E) CUBLAS_SYRKX_TWO(E, TILEWISE_T)
+#define CUBLAS_SYR2K_PARAMS  CUBLAS_SYRKX_PARAMS
+#define CUBLAS_SYR2K_ARGS    CUBLAS_SYRKX_ARGS
+#define CUBLAS_SYR2K_TWO(E, other_way)                                                             \
+    CUBLAS_IS(GEMM), CUBLAS_ELEMENT(E), CUBLAS_HALF_OF(2, trans, other_way),                       \
+        .other = (uint8_t)(2 + cublas_uplo((int)fill)), CUBLAS_BATCH(NONE, 1),                     \
+        CUBLAS_SHAPE(n, n, k), CUBLAS_OPERANDS(a, b, c), CUBLAS_LEADING(lda, ldb, ldc)
+#define CUBLAS_SYR2K_CALL(E) CUBLAS_SYR2K_TWO(E, TILEWISE_T)
+#define CUBLAS_HERKX_PARAMS(I, E)                                                                  \
+    cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t trans, I n, I k,               \
+        const cublas_scalar_##E *alpha, const cublas_in_##E *a, I lda, const cublas_in_##E *b,     \
+        I ldb, const cublas_scalar_##E##H *beta, cublas_out_##E *c, I ldc
+#define CUBLAS_HERKX_ARGS    CUBLAS_SYRKX_ARGS
+#define CUBLAS_HERKX_CALL(E) CUBLAS_SYRKX_TWO(E, TILEWISE_C)
+#define CUBLAS_HER2K_PARAMS  CUBLAS_HERKX_PARAMS
+#define CUBLAS_HER2K_ARGS    CUBLAS_SYRKX_ARGS
+#define CUBLAS_HER2K_CALL(E) CUBLAS_SYR2K_TWO(E, TILEWISE_C)
+
+/* A product with a symmetric or Hermitian matrix, which stands left or right. */
+#define CUBLAS_SYMM_PARAMS(I, E)                                                                   \
+    cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, I m, I n,                 \
+        const cublas_scalar_##E *alpha, const cublas_in_##E *a, I lda, const cublas_in_##E *b,     \
+        I ldb, const cublas_scalar_##E *beta, cublas_out_##E *c, I ldc
+#define CUBLAS_SYMM_ARGS handle, side, fill, m, n, alpha, a, lda, b, ldb, beta, c, ldc
+#define CUBLAS_SYMM_CALL(E)                                                                        \
+    CUBLAS_IS(GEMM), CUBLAS_ELEMENT(E), CUBLAS_TRIANGLE(side, fill, 0), CUBLAS_BATCH(NONE, 1),     \
+        CUBLAS_SHAPE(m, n, side ? n : m), CUBLAS_OPERANDS(side ? b : a, side ? a : b, c),          \
+        CUBLAS_LEADING(side ? ldb : lda, side ? lda : ldb, ldc)
+
+/* Triangular matrices: trsm solves for B in place, trmm writes its product to C. */
+#define CUBLAS_TRIANGLE(ps, pf, pd)                                                                \
+    .other = (uint8_t)(1 | ((ps) ? 2 : 0) | ((pd) ? 4 : 0) | cublas_uplo((int)(pf)) << 3)
+#define CUBLAS_TRSM_PARAMS(I, E)                                                                   \
+    cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t trans,  \
+        cublasDiagType_t diag, I m, I n, const cublas_scalar_##E *alpha, const cublas_in_##E *a,   \
+        I lda, cublas_out_##E *b, I ldb
+#define CUBLAS_TRSM_ARGS handle, side, fill, trans, diag, m, n, alpha, a, lda, b, ldb
+#define CUBLAS_TRSM_CALL(E)                                                                        \
+    CUBLAS_IS(OTHER), CUBLAS_ELEMENT(E), CUBLAS_TRANSPOSED(trans, TILEWISE_N),                     \
+        CUBLAS_TRIANGLE(side, fill, diag), CUBLAS_BATCH(NONE, 1),                                  \
+        CUBLAS_SHAPE(m, n, side ? n : m), CUBLAS_OPERANDS(a, b, b), CUBLAS_LEADING(lda, ldb, ldb)
+
+#define CUBLAS_TRSM_BATCHED_PARAMS(I, E)                                                           \
+    cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t trans,  \
+        cublasDiagType_t diag, I m, I n, const cublas_scalar_##E *alpha,                           \
+        const cublas_in_##E *const a[], I lda, cublas_out_##E *const b[], I ldb, I batch
+#define CUBLAS_TRSM_BATCHED_ARGS CUBLAS_TRSM_ARGS, batch
+#define CUBLAS_TRSM_BATCHED_CALL(E)                                                                \
+    CUBLAS_IS(OTHER), CUBLAS_ELEMENT(E), CUBLAS_TRANSPOSED(trans, TILEWISE_N),                     \
+        CUBLAS_TRIANGLE(side, fill, diag), CUBLAS_BATCH(POINTERS, batch),                          \
+        CUBLAS_SHAPE(m, n, side ? n : m), CUBLAS_LEADING(lda, ldb, ldb)
+
+#define CUBLAS_TRMM_PARAMS(I, E)                                                                   \
+    cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t trans,  \
+        cublasDiagType_t diag, I m, I n, const cublas_scalar_##E *alpha, const cublas_in_##E *a,   \
+        I lda, const cublas_in_##E *b, I ldb, cublas_out_##E *c, I ldc
+#define CUBLAS_TRMM_ARGS CUBLAS_TRSM_ARGS, c, ldc
+#define CUBLAS_TRMM_CALL(E)                                                                        \
+    CUBLAS_IS(OTHER), CUBLAS_ELEMENT(E), CUBLAS_TRANSPOSED(trans, TILEWISE_N),                     \
+        CUBLAS_TRIANGLE(side, fill, diag), CUBLAS_BATCH(NONE, 1),                                  \
+        CUBLAS_SHAPE(m, n, side ? n : m), CUBLAS_OPERANDS(a, b, c), CUBLAS_LEADING(lda, ldb, ldc)
 
 #define CUBLAS_GEMV_PARAMS(I, E)                                                                   \
     cublasHandle_t handle, cublasOperation_t trans, I m, I n, const cublas_scalar_##E *alpha,      \

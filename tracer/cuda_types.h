@@ -23,7 +23,7 @@ typedef struct {
     double x, y;
 } cuDoubleComplex;
 typedef unsigned cublasStatus_t, cublasOperation_t, cublasPointerMode_t, cublasMath_t;
-typedef unsigned cublasComputeType_t;
+typedef unsigned cublasComputeType_t, cublasSideMode_t, cublasFillMode_t, cublasDiagType_t;
 typedef int cublasGemmAlgo_t;
 typedef struct cublasContext *cublasHandle_t;
 typedef struct cublasLtContext *cublasLtHandle_t;

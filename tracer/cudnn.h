@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuDNN as the table cudnn.def names it: argument lists by family, and CUDNN_*_SHAPE: the image,
- * filter and result descriptors that say how large the convolution is, or nothing.
+ * cuDNN as the tables cudnn.def and cudnn_plan.def name it: argument lists by family, and for
+ * convolution or attention CUDNN_*_SHAPE: the descriptors that say how large it is.
  */
 #ifndef TILEWISE_TRACER_CUDNN_H
 #define TILEWISE_TRACER_CUDNN_H
@@ -18,21 +18,12 @@ typedef struct cudnnTensorStruct *cudnnTensorDescriptor_t;
 typedef struct cudnnFilterStruct *cudnnFilterDescriptor_t;
 typedef struct cudnnConvolutionStruct *cudnnConvolutionDescriptor_t;
 typedef struct cudnnActivationStruct *cudnnActivationDescriptor_t;
+typedef struct cudnnAttnStruct *cudnnAttnDescriptor_t;
+typedef struct cudnnSeqDataStruct *cudnnSeqDataDescriptor_t;
+typedef struct CUgraph_st *cudaGraph_t;
+typedef unsigned cudnnBackendDescriptorType_t;
 typedef void *cudnnBackendDescriptor_t;
 #endif
-
-/* Numbers of cudnnDataType_t that we know. */
-#define CUDNN_DTYPE_LIST(X)                                                                        \
-    X(0, F32)                                                                                      \
-    X(1, F64)                                                                                      \
-    X(2, F16)                                                                                      \
-    X(3, I8)                                                                                       \
-    X(4, I32)                                                                                      \
-    X(6, U8)                                                                                       \
-    X(9, BF16)                                                                                     \
-    X(10, I64)                                                                                     \
-    X(12, E4M3)                                                                                    \
-    X(13, E5M2)
 
 #define CUDNN_FORWARD_PARAMS                                                                       \
     cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t image, const void *x,   \
@@ -75,9 +66,36 @@ typedef void *cudnnBackendDescriptor_t;
     handle, alpha, image, x, result, y, conv, algo, space, space_bytes, beta, filter, w
 #define CUDNN_TO_FILTER_SHAPE CUDNN_FORWARD_SHAPE
 
-#define CUDNN_PLAN_PARAMS                                                                          \
+#define CUDNN_ATTENTION_PARAMS                                                                     \
+    cudnnHandle_t handle, const cudnnAttnDescriptor_t attention, int step, const int *low,         \
+        const int *high, const int *query_lengths, const int *key_lengths,                         \
+        const cudnnSeqDataDescriptor_t queries, const void *q, const void *residuals,              \
+        const cudnnSeqDataDescriptor_t keys, const void *k, const cudnnSeqDataDescriptor_t values, \
+        const void *v, const cudnnSeqDataDescriptor_t result, void *y, size_t weight_bytes,        \
+        const void *weights, size_t space_bytes, void *space, size_t reserve_bytes, void *reserve
+#define CUDNN_ATTENTION_ARGS                                                                       \
+    handle, attention, step, low, high, query_lengths, key_lengths, queries, q, residuals, keys,   \
+        k, values, v, result, y, weight_bytes, weights, space_bytes, space, reserve_bytes, reserve
+
+#define CUDNN_ATTENTION_SHAPE queries, keys, result, attention
+
+/* Plans of the backend: cudnn_plan.def. */
+#define CUDNN_EXECUTE_PARAMS                                                                       \
     cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t variant
-#define CUDNN_PLAN_ARGS  handle, plan, variant
-#define CUDNN_PLAN_SHAPE NULL, NULL, NULL, NULL
+#define CUDNN_EXECUTE_ARGS handle, plan, variant
+
+#define CUDNN_POPULATE_PARAMS                                                                      \
+    cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t variant,         \
+        cudaGraph_t graph
+#define CUDNN_POPULATE_ARGS handle, plan, variant, graph
+
+#define CUDNN_CREATE_PARAMS cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *descriptor
+#define CUDNN_CREATE_ARGS   type, descriptor
+
+#define CUDNN_FINALIZE_PARAMS cudnnBackendDescriptor_t descriptor
+#define CUDNN_FINALIZE_ARGS   descriptor
+
+#define CUDNN_DESTROY_PARAMS cudnnBackendDescriptor_t descriptor
+#define CUDNN_DESTROY_ARGS   descriptor
 
 #endif

@@ -48,9 +48,11 @@ static _Atomic enum mode mode;
 static struct duty duty;
 static struct count at_begin;
 static uint64_t accounted; /* records that some row tells of */
+static struct spans_anchor begin_anchor, end_anchor;
 static uint64_t begin_ns, end_ns, drain_end_ns, begin_handling_ns, own_ns;
 static struct gpu_window row[ROWS];
 static unsigned rows;
+static bool first_is_written; /* of `row`, whose intervals are on their way */
 static struct gpu_totals totals;
 static _Atomic bool totals_changed;
 
@@ -85,6 +87,30 @@ static void switch_launches(uint32_t on)
 #undef ROW
 }
 
+/* Of a few tries the one with the least time in between. */
+static struct spans_anchor read_clocks(void)
+{
+    struct spans_anchor best = { 0 };
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < 3; i++) {
+        uint64_t cupti_ns, before_ns = clock_ns(CLOCK_MONOTONIC);
+        if (api.GetTimestamp(&cupti_ns) != CUPTI_OK)
+            break;
+        uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
+        if (took_ns < least)
+            best = (struct spans_anchor){ before_ns - clock_start_ns() + took_ns / 2, cupti_ns };
+        least = took_ns < least ? took_ns : least;
+    }
+    return best;
+}
+
+static void switch_records(bool on)
+{
+    static const uint32_t kinds[] = { CUPTI_KIND_KERNEL, CUPTI_KIND_COPY, CUPTI_KIND_FILL };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        on ? api.ActivityEnable(kinds[i]) : api.ActivityDisable(kinds[i]);
+}
+
 static void open_window(uint64_t now_ns)
 {
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -93,7 +119,8 @@ static void open_window(uint64_t now_ns)
     begin_handling_ns = buffers_handling_ns();
     launching_next_window();
     switch_launches(1);
-    api.ActivityEnable(CUPTI_KIND_KERNEL);
+    switch_records(true);
+    begin_anchor = read_clocks();
     begin_ns = now_ns;
     own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
     atomic_store(&mode, OPEN);
@@ -102,7 +129,8 @@ static void open_window(uint64_t now_ns)
 static void close_window(uint64_t now_ns)
 {
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    api.ActivityDisable(CUPTI_KIND_KERNEL);
+    switch_records(false);
+    end_anchor = read_clocks();
     switch_launches(0);
     launching_next_window();
     end_ns = now_ns;
@@ -136,6 +164,8 @@ static void add_row(const struct gpu_window *w)
  * was not counted (a graph made before us, a launch on the edge of the window) is one. */
 static void settle(uint64_t to_ns, bool last)
 {
+    if (!last)
+        end_anchor = read_clocks();
     buffers_settle();
     struct count now = count_now();
     uint64_t counted = now.launches - at_begin.launches + now.nodes - at_begin.nodes;
@@ -143,7 +173,8 @@ static void settle(uint64_t to_ns, bool last)
     uint64_t since_ns = clock_start_ns();
     struct gpu_window w = { .begin_ns = begin_ns - since_ns,
                             .end_ns = to_ns - since_ns,
-                            .busy_ns = kernels_take_busy_ns(),
+                            .busy_ns = kernels_close_window(begin_ns - since_ns, &begin_anchor,
+                                                            &end_anchor),
                             .records = records,
                             .dropped = last && counted > records ? counted - records : 0 };
     w.launches = w.records + w.dropped;
@@ -159,6 +190,7 @@ static void settle(uint64_t to_ns, bool last)
         at_begin.nodes = now.nodes;
     }
     begin_ns = to_ns;
+    begin_anchor = end_anchor;
 }
 
 static bool is_drained(uint64_t now_ns)
@@ -345,8 +377,13 @@ void cupti_write(struct drain *d)
     if (!totals_changed || !take(true))
         return;
     unsigned done = 0;
-    while (done < rows && writer_gpu_window(d->w, &row[done]) != ST_LIMIT)
-        done++;
+    for (; done < rows; done++, first_is_written = false) {
+        if (!first_is_written && writer_gpu_window(d->w, &row[done]) == ST_LIMIT)
+            break;
+        first_is_written = true;
+        if (!kernels_write_window(d, row[done].begin_ns))
+            break;
+    }
     rows -= done;
     memmove(row, row + done, rows * sizeof *row);
     totals.untimed = kernels_untimed();
@@ -376,6 +413,7 @@ void cupti_forget(void)
         atomic_store(&state, "off (in a forked child)");
     has_forked |= was_used;
     rows = 0;
+    first_is_written = false;
     totals = (struct gpu_totals){ 0 };
     totals_changed = false;
     launches_forget();

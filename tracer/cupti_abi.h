@@ -12,6 +12,8 @@
 enum {
     CUPTI_OK = 0,
     CUPTI_VERSION_MIN = 18, /* of CUDA 12.0 */
+    CUPTI_KIND_COPY = 1,
+    CUPTI_KIND_FILL = 2,
     CUPTI_KIND_KERNEL = 10, /* concurrent kernels */
     CUPTI_FLUSH_FORCED = 1,
     CUPTI_DOMAIN_DRIVER = 1,
@@ -31,11 +33,26 @@ struct cupti_kernel { /* the beginning of CUpti_ActivityKernel9 and 10 */
     uint32_t kind;
     uint8_t unused_a[12];
     uint64_t start, end; /* ns; 0: unknown */
-    uint8_t unused_b[60];
+    uint8_t unused_b[8];
+    uint32_t device, context, stream;
+    int32_t grid[3], block[3];
+    uint8_t unused_e[4];
+    int32_t shared_bytes; /* that the launch asked for */
+    uint8_t unused_f[8];
     uint32_t correlation;
     uint8_t unused_c[8];
     const char *name;
     uint8_t unused_d[32];
+    uint64_t node; /* of a graph, 0 otherwise */
+};
+
+struct cupti_move { /* the beginning of CUpti_ActivityMemcpy5 and 6, and of Memset4 */
+    uint32_t kind;
+    uint8_t direction; /* of a copy */
+    uint8_t unused_a[11];
+    uint64_t start, end; /* ns; 0: unknown */
+    uint32_t device, context, stream, correlation;
+    uint8_t unused_b[16];
     uint64_t node; /* of a graph, 0 otherwise */
 };
 

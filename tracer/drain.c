@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "tracer/clock.h"
+#include "tracer/config.h"
 #include "tracer/cupti.h"
 #include "tracer/graph.h"
+#include "tracer/nvtx_write.h"
 #include "tracer/tap.h"
 #include "tracer/thread.h"
 
@@ -25,6 +27,7 @@ static uint64_t now_ns(void)
 void drain_init(struct drain *d, struct writer *w)
 {
     *d = (struct drain){ .w = w, .cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) };
+    nvtx_write_begin();
 }
 
 static bool is_closed(const struct drain *d)
@@ -93,6 +96,7 @@ static void undo(struct drain *d, enum loss_cause cause)
 
 static void write_frame(struct drain *d)
 {
+    nvtx_write(d);
     struct trace_counters c = drain_counters(d);
     enum status st = writer_flush(d->w, &c, now_ns());
     if (st == ST_LIMIT) {
@@ -111,8 +115,8 @@ static void write_frame(struct drain *d)
 static uint32_t entry_string(struct drain *d, uint32_t slot)
 {
     uint32_t *id = &d->entry_string[slot];
-    const char *name = slot_table[slot].name;
-    if (*id == 0 && writer_string(d->w, name, strlen(name), id) != ST_OK)
+    const char *name = slot < NVTX_OP_FIRST ? slot_table[slot].name : nvtx_write_op(slot);
+    if (*id == 0 && name && writer_string(d->w, name, strlen(name), id) != ST_OK)
         *id = 0;
     return *id;
 }
@@ -122,7 +126,7 @@ uint32_t drain_signature(struct drain *d, struct thread *t, uint32_t entry)
     uint32_t *known = &t->table.writer_id[entry], id;
     if (*known == 0) {
         struct tilewise_signature key = *table_key(&t->table, entry);
-        key.entry = entry_string(d, key.entry);
+        key.entry = entry_string(d, key.entry & TAP_ENTRY_MASK);
         *known = writer_signature(d->w, &key, &id) == ST_OK ? id + 1 : NO_ID;
     }
     return *known == NO_ID ? NO_ID : *known - 1;
@@ -143,9 +147,18 @@ struct run {
     uint32_t thread, stream;
     size_t count;
     struct writer_event event[BATCH];
+    uint32_t entry[BATCH]; /* of the thread's table */
 };
 
-static void give_events(struct drain *d, struct run *run)
+static void tell_phases(struct thread *t, const struct run *run, size_t count)
+{
+    for (size_t i = 0; config.nvtx && i < count; i++) {
+        uint64_t ns = run->event[i].duration_ns;
+        nvtx_write_calls(t, run->entry[i], &(struct table_phase){ 1, ns, ns, ns });
+    }
+}
+
+static void give_events(struct drain *d, struct thread *t, struct run *run)
 {
     size_t count = run->count;
     run->count = 0;
@@ -161,6 +174,7 @@ static void give_events(struct drain *d, struct run *run)
         lose(d, is_closed(d) ? d->closed : LOSS_NO_MEMORY, count);
         return;
     }
+    tell_phases(t, run, count);
     d->pending += count;
     d->counters.recorded += count;
 }
@@ -174,15 +188,17 @@ static void drain_ring(struct drain *d, struct thread *t, uint32_t number, uint6
             struct ring_event e = ring_peek(&t->ring, i);
             uint32_t id = drain_signature(d, t, ring_entry(e));
             if (ring_stream(e) != run.stream)
-                give_events(d, &run);
+                give_events(d, t, &run);
             run.stream = ring_stream(e);
             if (id == NO_ID)
                 lose(d, LOSS_SIGNATURE_CAP, 1);
-            else
+            else {
+                run.entry[run.count] = ring_entry(e);
                 run.event[run.count++] = event_of(t, id, e);
+            }
         }
         ring_pop(&t->ring, n);
-        give_events(d, &run);
+        give_events(d, t, &run);
         done += n;
     }
 }
@@ -239,6 +255,7 @@ static void give_count(struct drain *d, struct thread *t, uint32_t entry,
              c->calls);
         return;
     }
+    nvtx_write_calls(t, entry, &(struct table_phase){ c->calls, c->sum_ns, c->min_ns, c->max_ns });
     d->pending += c->calls;
     d->pending_untimed += c->calls;
     d->counters.recorded += c->calls;
@@ -287,7 +304,8 @@ void drain_frame(struct drain *d)
 bool drain_is_dirty(const struct drain *d)
 {
     struct trace_counters c = drain_counters(d);
-    if (c.seen + c.failed != d->told || graph_is_dirty() || cupti_is_dirty())
+    if (c.seen + c.failed != d->told || graph_is_dirty() || cupti_is_dirty() ||
+        nvtx_write_is_dirty())
         return true;
     for (uint32_t i = 0, n = thread_count(); i < n; i++) {
         struct thread *t = thread_at(i);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tracer/slot.h"
+#include "tracer/nvtx_range.h"
 #include "tracer/thread.h"
 #include "traces/counters.h"
 #include "traces/writer.h"
@@ -23,7 +23,8 @@ struct drain {
     uint64_t retry_ns;                 /* after a failed write: nothing is tried before then */
     enum loss_cause closed;            /* why rows are dropped until then */
     bool is_full;                      /* the size cap was reached: only the footer follows */
-    uint32_t entry_string[SLOT_COUNT]; /* string id of an entry point, 0 = not yet */
+    /* String id of an entry point, operators behind hooks; 0 = not yet. */
+    uint32_t entry_string[NVTX_OP_FIRST + NVTX_OPS];
 };
 
 void drain_init(struct drain *d, struct writer *w);

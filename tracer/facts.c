@@ -13,6 +13,7 @@
 #include "tracer/elf.h"
 #include "tracer/graph.h"
 #include "tracer/host.h"
+#include "tracer/nvtx.h"
 #include "tracer/slot.h"
 #include "traces/signature.h"
 
@@ -189,6 +190,8 @@ void facts_notes(struct writer *w, bool last)
     bypass_each(last, add_bypass, w);
     if (*cupti_state())
         writer_fact(w, "cupti", cupti_state());
+    if (*nvtx_state())
+        writer_fact(w, "nvtx", nvtx_state());
     if (graph_unknown_launches())
         writer_fact(w, "note", "CUDA graphs of unknown content were launched: not counted");
 }

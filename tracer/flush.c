@@ -19,6 +19,7 @@
 #include "tracer/drain.h"
 #include "tracer/facts.h"
 #include "tracer/host.h"
+#include "tracer/nvtx_write.h"
 #include "tracer/output.h"
 #include "tracer/tap.h"
 
@@ -32,7 +33,7 @@ enum {
     LOOK_MS = 1000, /* at the control files */
     BUSY_NAP_MS = 10,
     IDLE_NAP_MS = 100,
-    LAST_FRAMES = 8,  /* for what one frame does not hold of GPU time */
+    LAST_FRAMES = 8,  /* for what one frame does not hold of GPU time and phases */
     NAP_PER_WORK = 4, /* so that this thread takes a fifth of one processor at most */
 };
 
@@ -74,10 +75,19 @@ static void set_phase(enum phase to)
     flush_kick();
 }
 
+static void follow(enum output_order order)
+{
+    if (order == OUTPUT_ON)
+        tap_resume();
+    else
+        tap_pause();
+}
+
 static bool open_trace(struct flush *f)
 {
-    if (!output_open(&f->output, config.out) || output_read_order(&f->output) == OUTPUT_OFF)
+    if (!output_open(&f->output, config.out) || output_read_order(&f->output) == OUTPUT_DISABLED)
         return false;
+    follow(output_read_order(&f->output));
     struct writer_options options = {
         .kind = TRACE_KIND_RECORDED,
         .size_cap_bytes = config.size_cap_bytes,
@@ -101,7 +111,7 @@ static void write_status(struct flush *f, enum output_order order)
     int bytes = snprintf(text, sizeof text,
                          "state %s\npid %d\nseen %llu\nrecorded %llu\nuntimed %llu\n"
                          "dropped %llu\nfailed %llu\nbytes %llu\n",
-                         order == OUTPUT_OFF ? "off" : "on", (int)getpid(),
+                         order == OUTPUT_ON ? "on" : "off", (int)getpid(),
                          (unsigned long long)c.seen, (unsigned long long)c.recorded,
                          (unsigned long long)c.untimed, (unsigned long long)loss_total(&c),
                          (unsigned long long)c.failed, (unsigned long long)writer_file_bytes(f->w));
@@ -112,10 +122,7 @@ static void write_status(struct flush *f, enum output_order order)
 static void look(struct flush *f)
 {
     enum output_order order = output_read_order(&f->output);
-    if (order == OUTPUT_OFF)
-        tap_pause();
-    else
-        tap_resume();
+    follow(order);
     clock_tune();
     if (slot_libraries() != f->libraries) {
         f->libraries = slot_libraries();
@@ -169,7 +176,7 @@ static void end(struct flush *f)
     drain_events(&f->drain);
     facts_notes(f->w, true);
     drain_frame(&f->drain);
-    for (int i = 0; i < LAST_FRAMES && cupti_is_dirty(); i++)
+    for (int i = 0; i < LAST_FRAMES && (cupti_is_dirty() || nvtx_write_is_dirty()); i++)
         drain_frame(&f->drain);
     struct trace_counters c = drain_last_counters(&f->drain);
     writer_close(f->w, &c, clock_since_start_ns(clock_ticks()));

@@ -8,6 +8,7 @@
 
 #include "tracer/bag.h"
 #include "tracer/elf.h"
+#include "tracer/execs.h"
 #include "tracer/pages.h"
 #include "tracer/tap.h"
 
@@ -23,8 +24,8 @@ struct record {
     uint8_t kind;
     bool into_existing;
     struct bag bag;
-    uint64_t calls;    /* of one launch */
-    uint64_t launches; /* not yet turned into counts */
+    uint64_t launches; /* being turned into counts */
+    uint8_t phase;     /* that these were made in */
 };
 
 enum { FIRST_RECORDS = 1024 };
@@ -33,12 +34,13 @@ _Atomic uint32_t graph_captures;
 
 static capture_info *_Atomic query;
 static _Atomic bool locked, dirty;
-static _Atomic uint64_t unknown_launches;
+static _Atomic uint64_t unknown_launches, all_launches, all_nodes, all_calls;
 
 /* Below: under the lock. Open addressing by name and kind; `size` is a power of two. */
 static struct record *records;
 static size_t size, filled;
-static struct thread *counts; /* a thread record of our own: its table, its counters */
+static struct thread *counts; /* a thread record of our own: its table, its counters; a launch
+                               * reads this too, behind its graph's number of calls */
 
 static void lock(void)
 {
@@ -111,27 +113,48 @@ static void add_to(_Atomic uint64_t *counter, uint64_t by)
     atomic_store_explicit(counter, now + by, memory_order_release);
 }
 
-static void count_call(uint32_t entry, uint32_t count, void *launches)
+/* The entry of the same call in a phase, negative when there is no room. */
+static int32_t in_phase(uint32_t entry, uint8_t phase)
 {
-    uint64_t calls = *(uint64_t *)launches * count;
-    bool done = table_count_many(&counts->table, entry, calls);
+    if (phase == 0)
+        return (int32_t)entry;
+    struct tilewise_signature key = tap_in_phase(table_key(&counts->table, entry), phase);
+    return table_find(&counts->table, &key);
+}
+
+static void count_call(uint32_t entry, uint32_t count, void *exec)
+{
+    const struct record *r = exec;
+    uint64_t calls = r->launches * count;
+    int32_t counted = in_phase(entry, r->phase);
+    bool done = counted >= 0 && table_count_many(&counts->table, (uint32_t)counted, calls);
     add_to(done ? &counts->untimed : &counts->dropped[LOSS_NO_MEMORY], calls);
 }
 
-static void settle(struct record *exec)
+static void settle_phase(struct record *r, uint64_t launches)
 {
-    if (exec->launches == 0)
+    if (launches == 0)
         return;
-    bag_each(&exec->bag, count_call, &exec->launches);
-    if (exec->bag.lost && counts)
-        add_to(&counts->dropped[LOSS_NO_MEMORY], exec->launches * exec->bag.lost);
-    exec->launches = 0;
+    r->launches = launches >> 8;
+    r->phase = (uint8_t)launches;
+    bag_each(&r->bag, count_call, r);
+    if (r->bag.lost && counts)
+        add_to(&counts->dropped[LOSS_NO_MEMORY], r->launches * r->bag.lost);
+}
+
+static void settle(struct record *r)
+{
+    struct exec *e = r->kind == EXEC ? execs_find(r->name) : NULL;
+    for (int i = 0; e && i < EXECS_PHASES; i++)
+        settle_phase(r, atomic_exchange_explicit(&e->launches[i], 0, memory_order_acquire));
 }
 
 /* Without holes: later records of the same run move up. */
 static void remove_record(struct record *r)
 {
     settle(r);
+    if (r->kind == EXEC)
+        execs_remove(r->name);
     bag_empty(&r->bag);
     r->kind = FREE;
     filled--;
@@ -185,11 +208,11 @@ static int32_t entry_of(const struct tilewise_signature *key)
     return counts ? table_find(&counts->table, &launched) : TABLE_NO_MEMORY;
 }
 
-void graph_add_call(uint64_t capture, const struct tilewise_signature *key)
+static void add_call(uint64_t name, enum kind kind, const struct tilewise_signature *key)
 {
     int kept = errno;
     lock();
-    struct record *r = get(capture, CAPTURE);
+    struct record *r = get(name, kind);
     int32_t entry = r ? entry_of(key) : 0;
     if (r && entry >= 0)
         bag_add(&r->bag, (uint32_t)entry, 1);
@@ -197,6 +220,16 @@ void graph_add_call(uint64_t capture, const struct tilewise_signature *key)
         r->bag.lost++;
     unlock();
     errno = kept;
+}
+
+void graph_add_call(uint64_t capture, const struct tilewise_signature *key)
+{
+    add_call(capture, CAPTURE, key);
+}
+
+void graph_add_work(const void *graph, const struct tilewise_signature *key)
+{
+    add_call(name_of(graph), GRAPH, key);
 }
 
 static void remember_query(const void *begin)
@@ -249,15 +282,15 @@ void graph_add_child(const void *graph, const void *child)
     unlock();
 }
 
-static void replace(uint64_t name, enum kind kind, const void *graph)
+static struct record *replace(uint64_t name, enum kind kind, const void *graph)
 {
     struct record *to = get(name, kind);
     if (!to)
-        return;
+        return NULL;
     settle(to);
     bag_empty(&to->bag);
     add_bag(to, name_of(graph), GRAPH);
-    to->calls = bag_calls(&to->bag);
+    return to;
 }
 
 void graph_clone(const void *clone, const void *graph)
@@ -267,10 +300,12 @@ void graph_clone(const void *clone, const void *graph)
     unlock();
 }
 
-void graph_instantiate(const void *exec, const void *graph)
+void graph_instantiate(const void *exec, const void *graph, uint64_t nodes)
 {
     lock();
-    replace(name_of(exec), EXEC, graph);
+    const struct record *r = replace(name_of(exec), EXEC, graph);
+    if (r)
+        execs_set(r->name, bag_calls(&r->bag), nodes);
     unlock();
 }
 
@@ -302,21 +337,27 @@ void graph_capture_launch(uint64_t capture, const void *exec)
     unlock();
 }
 
+/* No lock: this is on the way of every step of a server. `counts` was set before any graph had
+ * calls. */
 void graph_launch(const void *exec)
 {
-    lock();
-    struct record *r = find(name_of(exec), EXEC);
-    if (r && !tap_self.thread)
-        tap_drop_many(tap_self.loss, r->calls);
-    else if (r && r->calls && counts) {
-        add_to(&counts->seen, r->calls);
-        r->launches++;
-    }
-    unlock();
-    if (r)
-        atomic_store_explicit(&dirty, true, memory_order_relaxed);
-    else
+    struct exec *e = execs_find(name_of(exec));
+    atomic_fetch_add_explicit(&all_launches, 1, memory_order_relaxed);
+    if (!e) {
         atomic_fetch_add_explicit(&unknown_launches, 1, memory_order_relaxed);
+        return;
+    }
+    uint64_t calls = atomic_load_explicit(&e->calls, memory_order_acquire);
+    atomic_fetch_add_explicit(&all_nodes, atomic_load_explicit(&e->nodes, memory_order_relaxed),
+                              memory_order_relaxed);
+    if (!tap_self.thread) {
+        tap_drop_many(tap_self.loss, calls);
+    } else if (calls) {
+        atomic_fetch_add_explicit(&counts->seen, calls, memory_order_release);
+        atomic_fetch_add_explicit(&all_calls, calls, memory_order_relaxed);
+        execs_count(e, tap_self.nvtx_phase);
+    }
+    atomic_store_explicit(&dirty, true, memory_order_relaxed);
 }
 
 void graph_settle(void)
@@ -335,6 +376,21 @@ bool graph_is_dirty(void)
     return atomic_load_explicit(&dirty, memory_order_relaxed);
 }
 
+uint64_t graph_launches(void)
+{
+    return atomic_load_explicit(&all_launches, memory_order_relaxed);
+}
+
+uint64_t graph_launched_calls(void)
+{
+    return atomic_load_explicit(&all_calls, memory_order_relaxed);
+}
+
+uint64_t graph_nodes(void)
+{
+    return atomic_load_explicit(&all_nodes, memory_order_relaxed);
+}
+
 uint64_t graph_unknown_launches(void)
 {
     return atomic_load_explicit(&unknown_launches, memory_order_relaxed);
@@ -348,8 +404,12 @@ void graph_forget(void)
     size = filled = 0;
     counts = NULL; /* the pool unmaps it */
     bag_reset();
+    execs_forget();
     atomic_store(&graph_captures, 0);
     atomic_store(&unknown_launches, 0);
+    atomic_store(&all_launches, 0);
+    atomic_store(&all_nodes, 0);
+    atomic_store(&all_calls, 0);
     atomic_store(&dirty, false);
     atomic_store(&locked, false);
 }

@@ -6,7 +6,8 @@
  * when it is instantiated, and a launch is one addition to a counter. The writer thread multiplies.
  *
  * The graph_ functions: any thread, while the recorder is held (tap_hold), so that no signal
- * handler comes in between; one short lock. errno is kept. Handles are only compared.
+ * handler comes in between; one short lock where graphs are made, none where they are launched.
+ * errno is kept. Handles are only compared.
  */
 #ifndef TILEWISE_TRACER_GRAPH_H
 #define TILEWISE_TRACER_GRAPH_H
@@ -31,6 +32,8 @@ uint64_t graph_capture_of(void *stream);
 
 /* A call was captured: it is part of capture `capture`. */
 void graph_add_call(uint64_t capture, const struct tilewise_signature *key);
+/* A library put the work of a call into `graph`. */
+void graph_add_work(const void *graph, const struct tilewise_signature *key);
 
 /* A capture began on `stream` through the function `begin`, into a new graph or one that exists. */
 void graph_begin(void *stream, const void *begin, bool into_existing);
@@ -43,17 +46,21 @@ void graph_add_child(const void *graph, const void *child);
 void graph_clone(const void *clone, const void *graph);
 void graph_destroy(const void *graph);
 
-/* `exec` now launches what `graph` holds (instantiated, or updated). */
-void graph_instantiate(const void *exec, const void *graph);
+/* `exec` now launches what `graph` holds (instantiated, or updated): `nodes` nodes, 0 unknown. */
+void graph_instantiate(const void *exec, const void *graph, uint64_t nodes);
 void graph_destroy_exec(const void *exec);
 /* A launch into a stream that is being captured. */
 void graph_capture_launch(uint64_t capture, const void *exec);
-/* A launch that did its work. */
+/* A launch that did its work. No lock. */
 void graph_launch(const void *exec);
 
 /* The writer thread: turn launches into counts of calls. */
 void graph_settle(void);
 bool graph_is_dirty(void);
+/* Launches so far, the calls in them, and the nodes as far as they are known. */
+uint64_t graph_launches(void);
+uint64_t graph_launched_calls(void);
+uint64_t graph_nodes(void);
 /* Launches of executable graphs that nobody saw being made. */
 uint64_t graph_unknown_launches(void);
 /* In a fork child. */

@@ -14,8 +14,10 @@ static void fill(void)
     if (!elf_at((const void *)(uintptr_t)&host_get, &self))
         return;
     host.self = self;
+    /* Loaded by dlopen (through a vendor's door alone), we stand behind all of them. */
+    bool behind = elf_next(&self, true, "dlsym") != NULL;
 #define X(name, result, parameters)                                                                \
-    host.name = (result(*) parameters)(uintptr_t)elf_next(&self, true, #name);
+    host.name = (result(*) parameters)(uintptr_t)elf_next(&self, behind, #name);
     HOST_LIST(X)
 #undef X
     /* Without libdl, look again next time: it may be loaded later. */

@@ -6,27 +6,24 @@
 #include <sys/mman.h>
 
 #include "tracer/pages.h"
+#include "tracer/spans.h"
 
 enum {
     ROWS = 1 << 15, /* places of each table; half of them are used at most */
     NAMES = 1 << 14,
+    GRIDS = 1 << 14,
     TEXT_BYTES = 4 << 20,
     NAME_BYTES = 4095,
-    INTERVALS = 1 << 16,
 };
 
 struct row {
-    uint32_t name, op; /* name: index + 1, 0 = a free place */
+    uint32_t name, op, grid; /* name: index + 1, 0 = a free place */
     uint64_t launches, calls, measured, sum_ns, min_ns, max_ns; /* not yet written */
 };
 
 struct name {
     uint64_t hash; /* 0: a free place */
     uint32_t text, writer_id;
-};
-
-struct interval {
-    uint64_t start, end;
 };
 
 static _Atomic bool locked, pending;
@@ -36,9 +33,9 @@ static struct book {
     struct row row[ROWS];
     struct name name[NAMES];
     char text[TEXT_BYTES];
-    struct interval interval[INTERVALS];
-    uint32_t used_rows, used_names, used_bytes, intervals;
-    uint64_t busy_ns, untimed;
+    struct gpu_grid grid[GRIDS]; /* all zero: a free place; 0 is the unknown one */
+    uint32_t used_rows, used_names, used_bytes, used_grids;
+    uint64_t untimed;
 } * book;
 
 static void lock(void)
@@ -56,7 +53,7 @@ bool kernels_start(void)
 {
     if (!book)
         book = pages_map(sizeof *book);
-    if (!book)
+    if (!book || !spans_start())
         return false;
     book->used_bytes = 1; /* text 0 is the empty name */
     return true;
@@ -102,99 +99,93 @@ static uint32_t name_of(const char *text)
     return at;
 }
 
-/* The row of a name and an op. Where the table is full, the one without either: it is made first.
- */
-static struct row *row_of(uint32_t name, uint32_t op)
+/* Index of a grid; 0 when it is unknown or there is no room. */
+static uint32_t grid_of(const struct gpu_grid *g)
 {
-    uint64_t key = ((uint64_t)name << 32 | op) * 0x9e3779b97f4a7c15u;
-    uint32_t at = (uint32_t)(key >> 32) % ROWS;
+    static const struct gpu_grid none;
+    if (memcmp(g, &none, sizeof none) == 0)
+        return 0;
+    uint64_t hash = hash_of((const char *)g, sizeof *g);
+    uint32_t at = 1 + (uint32_t)(hash >> 20) % (GRIDS - 1);
+    for (; memcmp(&book->grid[at], &none, sizeof none) != 0; at = 1 + at % (GRIDS - 1))
+        if (memcmp(&book->grid[at], g, sizeof *g) == 0)
+            return at;
+    if (book->used_grids >= GRIDS / 2)
+        return 0;
+    book->used_grids++;
+    book->grid[at] = *g;
+    return at;
+}
+
+/* The row of a name, an op and a grid. Grids may be many where shapes are: when half of the rows
+ * are used up, new ones have none. Where the table is full: the one without anything. */
+static struct row *row_of(uint32_t name, uint32_t op, uint32_t grid)
+{
+    uint64_t key = ((uint64_t)name << 32 | op) * 0x9e3779b97f4a7c15u + grid;
+    uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) % ROWS;
     for (; book->row[at].name; at = (at + 1) % ROWS)
-        if (book->row[at].name == name + 1 && book->row[at].op == op)
+        if (book->row[at].name == name + 1 && book->row[at].op == op && book->row[at].grid == grid)
             return &book->row[at];
+    if (book->used_rows >= ROWS / 4 && grid)
+        return row_of(name, op, 0);
     if (book->used_rows >= ROWS / 2 && (name || op))
-        return row_of(0, 0);
+        return row_of(0, 0, 0);
     book->used_rows++;
-    book->row[at] = (struct row){ .name = name + 1, .op = op };
+    book->row[at] = (struct row){ .name = name + 1, .op = op, .grid = grid };
     return &book->row[at];
 }
 
-static void sift(struct interval *heap, size_t root, size_t count)
+static bool is_timed(const struct kernels_record *r)
 {
-    for (size_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && heap[child].start < heap[child + 1].start)
-            child++;
-        if (heap[root].start >= heap[child].start)
-            return;
-        struct interval moved = heap[root];
-        heap[root] = heap[child];
-        heap[child] = moved;
-    }
+    return r->start_ns && r->end_ns >= r->start_ns;
 }
 
-/* In place and without the host's heap, which qsort would use. */
-static void sort(struct interval *all, size_t count)
+static void count_kernel(uint32_t name, const struct kernels_record *r)
 {
-    for (size_t i = count / 2; i-- > 0;)
-        sift(all, i, count);
-    for (size_t i = count; i-- > 1;) {
-        struct interval largest = all[0];
-        all[0] = all[i];
-        all[i] = largest;
-        sift(all, 0, i);
-    }
-}
-
-static void fold_intervals(void)
-{
-    uint64_t end = 0;
-    sort(book->interval, book->intervals);
-    for (uint32_t i = 0; i < book->intervals; i++) {
-        const struct interval *v = &book->interval[i];
-        uint64_t from = v->start > end ? v->start : end;
-        book->busy_ns += v->end > from ? v->end - from : 0;
-        end = v->end > end ? v->end : end;
-    }
-    book->intervals = 0;
-}
-
-static void add_time(struct row *row, const struct kernels_record *r)
-{
+    struct row *row = row_of(name, r->call.op, grid_of(&r->grid));
     uint64_t ns = r->end_ns - r->start_ns;
+    row->launches++;
+    if (!is_timed(r)) {
+        book->untimed++;
+        return;
+    }
     row->min_ns = row->measured == 0 || ns < row->min_ns ? ns : row->min_ns;
     row->max_ns = ns > row->max_ns ? ns : row->max_ns;
     row->sum_ns += ns;
     row->measured++;
     row->calls += r->call.op && r->call.is_first;
-    if (book->intervals == INTERVALS)
-        fold_intervals();
-    book->interval[book->intervals++] = (struct interval){ r->start_ns, r->end_ns };
 }
 
 void kernels_add(const struct kernels_record *r)
 {
     lock();
     if (book) {
-        struct row *row = row_of(r->name ? name_of(r->name) : 0, r->call.op);
-        row->launches++;
-        if (r->start_ns && r->end_ns >= r->start_ns)
-            add_time(row, r);
-        else
-            book->untimed++;
+        uint32_t name = r->name ? name_of(r->name) : 0;
+        if (r->work == GPU_KERNEL)
+            count_kernel(name, r);
+        spans_add(&(struct spans_record){ .start_ns = r->start_ns,
+                                          .end_ns = r->end_ns,
+                                          .launch_ticks = r->call.launch_ticks,
+                                          .name = name,
+                                          .op = r->call.op,
+                                          .device = r->device,
+                                          .context = r->context,
+                                          .stream = r->stream,
+                                          .work = r->work,
+                                          .in_graph = r->in_graph,
+                                          .is_first = r->call.is_first });
     }
     unlock();
     atomic_store_explicit(&pending, true, memory_order_relaxed);
 }
 
-uint64_t kernels_take_busy_ns(void)
+uint64_t kernels_close_window(uint64_t window_ns, const struct spans_anchor *begin,
+                              const struct spans_anchor *end)
 {
     lock();
-    if (book)
-        fold_intervals();
-    uint64_t busy_ns = book ? book->busy_ns : 0;
-    if (book)
-        book->busy_ns = 0;
+    spans_cut(window_ns);
     unlock();
-    return busy_ns;
+    return spans_close(begin, end);
 }
 
 uint64_t kernels_untimed(void)
@@ -225,14 +216,15 @@ static bool write_row(struct drain *d, struct row *row)
                             .measured = row->measured,
                             .sum_ns = row->sum_ns,
                             .min_ns = row->min_ns,
-                            .max_ns = row->max_ns };
+                            .max_ns = row->max_ns,
+                            .grid = book->grid[row->grid] };
     if (row->op)
         k.signature = drain_signature(d, launches_ops(), row->op - 1);
     if (k.signature == GPU_NO_SIGNATURE)
         k.calls = 0;
     if (writer_gpu_kernel(d->w, &k) == ST_LIMIT)
         return false;
-    *row = (struct row){ .name = row->name, .op = row->op };
+    *row = (struct row){ .name = row->name, .op = row->op, .grid = row->grid };
     return true;
 }
 
@@ -249,6 +241,25 @@ void kernels_write(struct drain *d)
     unlock();
 }
 
+/* Names are never taken back, so one that a span bears is there. */
+static uint32_t span_name(struct drain *d, uint32_t name)
+{
+    lock();
+    uint32_t id = book ? writer_name(d, name) : 0;
+    unlock();
+    return id;
+}
+
+bool kernels_write_window(struct drain *d, uint64_t window_ns)
+{
+    if (!spans_write(d, window_ns, span_name))
+        return false;
+    lock();
+    spans_pack();
+    unlock();
+    return true;
+}
+
 bool kernels_are_pending(void)
 {
     return atomic_load_explicit(&pending, memory_order_relaxed);
@@ -259,6 +270,7 @@ void kernels_forget(void)
     if (book)
         munmap(book, sizeof *book);
     book = NULL;
+    spans_forget();
     atomic_store(&pending, false);
     atomic_store(&locked, false);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What kernels took, by name and by the call that launched them, until it is written; and the union
- * of their intervals in the window. Any thread; one lock. Memory is fixed: beyond the limits,
- * kernels are counted under the empty name.
+ * What kernels took, by name, by grid and by the call that launched them, until it is written; and
+ * with copies and fills, when they ran (spans.h). Any thread; one lock. Memory is fixed: beyond the
+ * limits, kernels are counted without their grid, then under the empty name.
  */
 #ifndef TILEWISE_TRACER_KERNELS_H
 #define TILEWISE_TRACER_KERNELS_H
@@ -12,19 +12,29 @@
 
 #include "tracer/drain.h"
 #include "tracer/launches.h"
+#include "tracer/spans.h"
 
 struct kernels_record {
     const char *name; /* copied */
     struct launches_found call;
-    uint64_t start_ns, end_ns; /* 0: unknown */
+    uint64_t start_ns, end_ns; /* on CUPTI's clock; 0: unknown */
+    uint32_t device, context, stream;
+    struct gpu_grid grid;
+    uint8_t work; /* enum gpu_work: all but kernels are intervals only */
+    bool in_graph;
 };
 
 /* Map the memory. False without. */
 bool kernels_start(void);
 void kernels_add(const struct kernels_record *record);
 
-/* Length of the union of all intervals since the last time. */
-uint64_t kernels_take_busy_ns(void);
+/* What was added since the last time is of the window that began at window_ns; the clocks at its
+ * beginning and end. Returns the union of its kernels' intervals. This and the next: under the
+ * lock of cupti.c. */
+uint64_t kernels_close_window(uint64_t window_ns, const struct spans_anchor *begin,
+                              const struct spans_anchor *end);
+/* The writer thread: its intervals. False: the frame is full, and this is to be called again. */
+bool kernels_write_window(struct drain *d, uint64_t window_ns);
 /* Of records without times, since the start. */
 uint64_t kernels_untimed(void);
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include "tracer/clock.h"
 #include "tracer/pages.h"
 
 enum {
@@ -27,6 +28,7 @@ struct map {
 
 /* Rings: the number that is looked for in the upper half, what it is in the lower. */
 static _Atomic uint64_t *launch, *call;
+static _Atomic uint64_t *launch_ticks; /* beside `launch` */
 static _Atomic uint32_t last_number;
 
 /* Below: under the lock. */
@@ -59,7 +61,9 @@ bool launches_start(void)
         launch = pages_map(RING * sizeof *launch);
     if (!call)
         call = pages_map(RING * sizeof *call);
-    return launch && call && map_start(&nodes, NODES) && map_start(&execs, EXECS);
+    if (!launch_ticks)
+        launch_ticks = pages_map(RING * sizeof *launch_ticks);
+    return launch && call && launch_ticks && map_start(&nodes, NODES) && map_start(&execs, EXECS);
 }
 
 /* The binding of `key`, made if it is not there; NULL when the map is full or is asked not to. */
@@ -114,6 +118,9 @@ void launches_name(uint32_t number, const struct tilewise_signature *key)
 
 void launches_add(uint32_t correlation, uint32_t number, bool first)
 {
+    if (launch_ticks)
+        atomic_store_explicit(&launch_ticks[correlation % RING], clock_ticks(),
+                              memory_order_relaxed);
     if (launch)
         ring_put(launch, correlation, number | (number && first ? FIRST : 0));
 }
@@ -170,6 +177,16 @@ uint64_t launches_exec(const void *exec)
     return kernels;
 }
 
+static uint64_t ticks_of(uint32_t correlation)
+{
+    if (!launch || !launch_ticks)
+        return 0;
+    uint64_t found = atomic_load_explicit(&launch[correlation % RING], memory_order_acquire);
+    return found >> 32 == correlation
+               ? atomic_load_explicit(&launch_ticks[correlation % RING], memory_order_relaxed)
+               : 0;
+}
+
 static uint64_t value_of_node(uint64_t node)
 {
     lock();
@@ -182,7 +199,8 @@ static uint64_t value_of_node(uint64_t node)
 struct launches_found launches_find(uint32_t correlation, uint64_t node)
 {
     uint64_t value = node ? value_of_node(node) : ring_get(launch, correlation);
-    struct launches_found found = { .is_first = value & FIRST };
+    struct launches_found found = { .is_first = value & FIRST,
+                                    .launch_ticks = ticks_of(correlation) };
     found.op = value & NAMED ? (uint32_t)value & NUMBER : op_of((uint32_t)value & NUMBER);
     found.is_running = found.op == 0 && (value & NUMBER);
     return found;
@@ -206,9 +224,10 @@ void launches_forget(void)
 {
     unmap(launch, RING * sizeof *launch);
     unmap(call, RING * sizeof *call);
+    unmap(launch_ticks, RING * sizeof *launch_ticks);
     unmap(nodes.place, nodes.size * sizeof *nodes.place);
     unmap(execs.place, execs.size * sizeof *execs.place);
-    launch = call = NULL;
+    launch = call = launch_ticks = NULL;
     nodes = execs = (struct map){ 0 };
     ops = NULL; /* the pool unmaps it */
     atomic_store(&locked, false);

@@ -35,6 +35,7 @@ uint64_t launches_exec(const void *exec);
 /* What a record is about. op: entry in launches_ops' table + 1, 0 unknown. */
 struct launches_found {
     uint32_t op;
+    uint64_t launch_ticks; /* clock_ticks() when the host launched it, or its graph; 0 unknown */
     bool is_first;
     bool is_running; /* the call is known and has not been named: it may not have returned yet */
 };

@@ -111,7 +111,7 @@ enum output_order output_read_order(const struct output *o)
     struct stat st;
     char text[3] = "";
     if (stat_at(o->directory.fd, "disable", &st) == 0)
-        return OUTPUT_OFF;
+        return OUTPUT_DISABLED;
     int fd = openat(o->directory.fd, "control", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return OUTPUT_ON;

@@ -24,7 +24,7 @@ struct output {
     char name[128]; /* of the trace, without its ending */
 };
 
-enum output_order { OUTPUT_ON, OUTPUT_OFF };
+enum output_order { OUTPUT_ON, OUTPUT_OFF, OUTPUT_DISABLED };
 
 /* Leave the host's descriptors, open the directory (made 0700 if it is missing; it must belong to
  * us and be writable by nobody else). False: record nothing. */
@@ -37,7 +37,8 @@ int output_create(struct output *o, const struct shard_id *shard);
  * opened its own under the same numbers: then nothing may be written ever again. */
 bool output_is_safe(const struct output *o);
 
-/* What the control files say: `disable` exists or `control` begins with "off". */
+/* What the control files say: off where `control` begins with "off", disabled where `disable`
+ * exists, which keeps new processes out too. */
 enum output_order output_read_order(const struct output *o);
 
 /* Replace the status file with this text; remove it. Failures do not matter. */

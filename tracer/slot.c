@@ -12,7 +12,8 @@ enum { LIBRARIES = 64 };
 
 struct slot_state slot_states[SLOT_COUNT];
 
-/* Libraries that real functions were found in. Append only: `high` is stored last. */
+/* Libraries that real functions were found in, and their parts. Append only: `high` is stored last.
+ */
 struct library {
     bool is_blas; /* it exports names that only a BLAS has */
     uintptr_t low;
@@ -35,14 +36,14 @@ const struct slot slot_table[SLOT_COUNT] = {
 #undef ROW
 
 /* One for each wrap file. */
-slot_hooks wrap_blas_hook, wrap_cublas_hook, wrap_cublaslt_hook, wrap_cudnn_hook, wrap_driver_hook,
-    wrap_graph_hook, wrap_nccl_hook, wrap_cupti_hook;
+slot_hooks wrap_blas_hook, wrap_cublas_hook, wrap_cublaslt_hook, wrap_cudnn_hook,
+    wrap_cudnn_plan_hook, wrap_driver_hook, wrap_graph_hook, wrap_nccl_hook, wrap_cupti_hook;
 
 static void *hook_of(enum slot_id slot, unsigned which)
 {
-    slot_hooks *const of[] = { wrap_blas_hook,  wrap_cublas_hook, wrap_cublaslt_hook,
-                               wrap_cudnn_hook, wrap_driver_hook, wrap_graph_hook,
-                               wrap_nccl_hook,  wrap_cupti_hook };
+    slot_hooks *const of[] = { wrap_blas_hook,  wrap_cublas_hook,     wrap_cublaslt_hook,
+                               wrap_cudnn_hook, wrap_cudnn_plan_hook, wrap_driver_hook,
+                               wrap_graph_hook, wrap_nccl_hook,       wrap_cupti_hook };
     void *hook = NULL;
     for (size_t i = 0; i < sizeof of / sizeof *of && !hook; i++)
         hook = of[i](slot, which);
@@ -104,6 +105,23 @@ static const struct library *library_of(const void *address)
 bool slot_is_library(const void *address)
 {
     return library_of(address) != NULL;
+}
+
+/* Vendors' libraries come in parts that load each other: cuDNN's engines call cuBLASLt. In place:
+ * no relocation. */
+static const char family[][14] = {
+    "libcublas", "libcudnn", "libcufft",   "libcusolver", "libcusparse", "libcutensor",
+    "libcudart", "libcuda.", "libcufile",  "libcurand",   "libnccl",     "libnvrtc",
+    "libnvJit",  "libnvjit", "libnvshmem", "libnvinfer",  "libmkl_",
+};
+
+static bool is_of_family(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof family / sizeof *family; i++)
+        if (strncmp(name, family[i], strlen(family[i])) == 0)
+            return true;
+    return false;
 }
 
 void slot_after_fork(void)
@@ -234,6 +252,19 @@ static void learn(const void *real)
         return;
     remember_library(real);
     atomic_store_explicit(&busy, false, memory_order_release);
+}
+
+bool slot_is_vendor(const void *address)
+{
+    struct elf_object object;
+    int kept = errno;
+    bool is_vendor = slot_is_library(address);
+    if (!is_vendor && elf_at(address, &object) && is_of_family(object.name)) {
+        is_vendor = true;
+        learn(address);
+    }
+    errno = kept;
+    return is_vendor;
 }
 
 void *slot_bind(enum slot_id slot, void *real)

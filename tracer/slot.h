@@ -79,6 +79,9 @@ void *slot_bind(enum slot_id slot, void *real);
 
 /* Does the address lie in a library that one of the real functions lives in? Async-signal-safe. */
 bool slot_is_library(const void *address);
+/* Or in a part of such a library, by the names of the vendors' families? Looks at the loaded
+ * objects the first time that a part asks, and for every address that is in none. Keeps errno. */
+bool slot_is_vendor(const void *address);
 
 /* In a fork child: whoever was appending is not here any more. */
 void slot_after_fork(void);

@@ -36,11 +36,21 @@ struct table_chunk_counts {
     struct table_counts written[TABLE_CHUNK]; /* the writer's: as far as they are in the file */
 };
 
+/* Calls made in a phase that the file does not tell yet, by entry. */
+struct table_phase {
+    uint64_t calls, sum_ns, min_ns, max_ns;
+};
+
+struct table_phases {
+    struct table_phase entry[TABLE_ENTRIES + 1];
+};
+
 struct table {
     _Atomic uint32_t used;
     struct table_keys *keys[TABLE_CHUNKS];
     struct table_chunk_counts *_Atomic counts[TABLE_CHUNKS];
     uint32_t writer_id[TABLE_ENTRIES + 1]; /* the writer's: id in the file + 1, 0 = none yet */
+    struct table_phases *phases;           /* the writer's; NULL until a call is made in a phase */
     uint32_t index[TABLE_INDEX];           /* part of the hash << 16 | entry + 1; 0 = free */
 };
 

@@ -12,6 +12,7 @@
 #include "tracer/flush.h"
 #include "tracer/graph.h"
 #include "tracer/host.h"
+#include "tracer/nvtx_range.h"
 #include "tracer/slot.h"
 
 enum state {
@@ -56,6 +57,17 @@ void tap_drop(enum loss_cause cause)
 bool tap_is_inert(void)
 {
     return atomic_load_explicit(&state, memory_order_relaxed) == INERT;
+}
+
+bool tap_is_loaded(void)
+{
+    return atomic_load_explicit(&state, memory_order_relaxed) != UNLOADED;
+}
+
+bool tap_is_listening(void)
+{
+    int now = atomic_load_explicit(&state, memory_order_relaxed);
+    return now == WANTED || now == STARTING || now == RECORDING;
 }
 
 static bool change(enum state from, enum state to)
@@ -108,6 +120,7 @@ static void forget_parent(void)
     atomic_store(&tap_epoch, TAP_OFF);
     graph_forget();
     cupti_forget();
+    nvtx_range_forget();
     if (!tap_is_inert())
         atomic_store(&state, WANTED);
 }
@@ -160,9 +173,8 @@ static void start(void)
     epoch++;
     atomic_store(&state, RECORDING);
     cupti_allow();
-    if (flush_start())
-        atomic_store(&tap_epoch, epoch);
-    else
+    atomic_store(&tap_epoch, epoch); /* first: the writer may find that it is to pause */
+    if (!flush_start())
         tap_give_up();
 }
 
@@ -231,10 +243,9 @@ bool tap_enter_slow(const void *caller)
     if (is_off(atomic_load_explicit(&state, memory_order_relaxed)))
         return false;
     if (self->phase != TAP_OUTSIDE) {
-        /* The library's own calls come from inside it, or return to us where it left by a jump;
-         * anything else is a signal handler. */
-        bool inner = slot_is_library(caller) || host_is_self(caller);
-        if (self->phase == TAP_BUSY || !inner)
+        /* The library's own calls come from inside it or a part of it, or return to us where it
+         * left by a jump; anything else is a signal handler. */
+        if (self->phase == TAP_BUSY || !(host_is_self(caller) || slot_is_vendor(caller)))
             tap_drop(LOSS_REENTRANT);
         return false;
     }

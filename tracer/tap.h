@@ -33,6 +33,8 @@ struct tap_self {
     uint8_t gpu_depth;
     bool gpu_is_captured, gpu_is_first, gpu_is_kernel;
     uint32_t gpu_call, gpu_window, gpu_nodes;
+    struct nvtx_thread *nvtx; /* open ranges, NULL before the first one: nvtx_range.c */
+    uint8_t nvtx_phase;       /* number of the innermost phase; 0: none is open */
 };
 
 extern __thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
@@ -48,6 +50,10 @@ void tap_drop(enum loss_cause cause);
 void tap_drop_many(enum loss_cause cause, uint64_t calls);
 /* Will this process never be recorded? */
 bool tap_is_inert(void);
+/* Has our constructor run? */
+bool tap_is_loaded(void);
+/* Is it recorded now, or from its first call on? */
+bool tap_is_listening(void);
 /* Between enter and leave: the library will refuse this call. */
 void tap_fail(const void *caller);
 
@@ -64,10 +70,26 @@ static inline bool tap_enter(const void *caller)
     return tap_enter_slow(caller);
 }
 
+/* In a thread's table, the upper byte of a key's entry is the phase that the call was made in. */
+enum { TAP_PHASE_SHIFT = 24, TAP_ENTRY_MASK = (1 << TAP_PHASE_SHIFT) - 1 };
+
+static inline struct tilewise_signature tap_in_phase(const struct tilewise_signature *key,
+                                                     uint8_t phase)
+{
+    struct tilewise_signature in_phase = *key;
+    in_phase.entry |= (uint32_t)phase << TAP_PHASE_SHIFT;
+    return in_phase;
+}
+
 static inline void tap_record(struct thread *t, const struct tilewise_signature *key,
                               uint64_t start_ticks, uint64_t duration_ticks, uint32_t stream)
 {
     thread_add(&t->seen); /* first: the writer may already count what follows */
+    struct tilewise_signature in_phase;
+    if (__builtin_expect(tap_self.nvtx_phase != 0, 0)) {
+        in_phase = tap_in_phase(key, tap_self.nvtx_phase);
+        key = &in_phase;
+    }
     int32_t entry = table_find(&t->table, key);
     if (__builtin_expect(entry < 0, 0)) {
         thread_add(&t->dropped[entry == TABLE_FULL ? LOSS_SIGNATURE_CAP : LOSS_NO_MEMORY]);

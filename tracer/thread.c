@@ -64,6 +64,8 @@ static void unmap(struct thread *t)
         if (t->table.counts[i])
             munmap(t->table.counts[i], sizeof *t->table.counts[i]);
     }
+    if (t->table.phases)
+        munmap(t->table.phases, sizeof *t->table.phases);
     munmap(t, sizeof *t);
 }
 

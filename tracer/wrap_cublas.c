@@ -89,7 +89,7 @@ static void set_types(struct tilewise_signature *key, const struct cublas_call *
         key->compute = TILEWISE_TF32;
     if (key->dtype_a == TILEWISE_UNKNOWN || key->dtype_b == TILEWISE_UNKNOWN ||
         key->dtype_c == TILEWISE_UNKNOWN || key->compute == TILEWISE_UNKNOWN)
-        key->flags = strange(c);
+        key->flags |= strange(c);
 }
 
 static void make_key(struct tilewise_signature *key, const struct cublas_call *c,
@@ -102,12 +102,15 @@ static void make_key(struct tilewise_signature *key, const struct cublas_call *c
         .trans_a = c->trans_a & 3, /* CUBLAS_OP_N, T, C, CONJG: our numbers */
         .trans_b = c->trans_b & 3,
         .alpha = scalar,
-        .beta = scalar,
+        .beta = c->op == TILEWISE_OP_OTHER ? 0 : scalar, /* none of these has one */
         .align_a = c->a ? signature_align(c->a) : 0,
         .align_b = c->b ? signature_align(c->b) : 0,
         .align_c = c->c ? signature_align(c->c) : 0,
         .align_d = c->c ? signature_align(c->c) : 0,
         .batch_kind = c->batch_kind,
+        .uplo = c->uplo,
+        .flags =
+            c->other ? (uint16_t)(TILEWISE_NOT_REPLAYABLE | c->other << TILEWISE_OTHER_SHIFT) : 0,
         .entry = c->entry,
         .m = c->m,
         .n = c->n,
@@ -195,6 +198,16 @@ static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, 
 #define CUBLAS_GEMV_LEAVE            LEAVE
 #define CUBLAS_GEMV_BATCHED_LEAVE    LEAVE
 #define CUBLAS_GEMV_STRIDED_LEAVE    LEAVE
+#define CUBLAS_SYRK_LEAVE            LEAVE
+#define CUBLAS_HERK_LEAVE            LEAVE
+#define CUBLAS_SYRKX_LEAVE           LEAVE
+#define CUBLAS_SYR2K_LEAVE           LEAVE
+#define CUBLAS_HERKX_LEAVE           LEAVE
+#define CUBLAS_HER2K_LEAVE           LEAVE
+#define CUBLAS_SYMM_LEAVE            LEAVE
+#define CUBLAS_TRSM_LEAVE            LEAVE
+#define CUBLAS_TRSM_BATCHED_LEAVE    LEAVE
+#define CUBLAS_TRMM_LEAVE            LEAVE
 
 /* Pass 1: the recorded call. */
 #define ROW(family, symbol, I, E)                                                                  \

@@ -4,9 +4,11 @@
  * recorded like a call; the others are followed whether recording is on or not, because a graph
  * made now may be launched when it is. The runtime calls the driver in turn: the outer one counts.
  */
+#include "tracer/config.h"
 #include "tracer/gpu.h"
 #include "tracer/graph_calls.h"
 #include "tracer/hook.h"
+#include "tracer/sibling.h"
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 3 };
 
@@ -62,6 +64,21 @@ static struct graph_call enter_launch(const void *caller, void *stream)
     return g;
 }
 
+/* The size of a graph, from the library that it is instantiated through: what a launch would take
+ * longer is known by it. */
+static uint64_t nodes_of(const struct graph_call *g, void *graph)
+{
+    static struct sibling runtime, driver;
+    size_t count = 0;
+    if (config.gpu_time != CONFIG_GPU_WINDOWS)
+        return 0;
+    void *found = sibling_find(&runtime, g->real, "cudaGraphGetNodes");
+    if (!found)
+        found = sibling_find(&driver, g->real, "cuGraphGetNodes");
+    int (*get)(void *, void **, size_t *) = (int (*)(void *, void **, size_t *))(uintptr_t)found;
+    return get && get(graph, NULL, &count) == SUCCESS ? count : 0;
+}
+
 /* A capture that could not be ended goes on, or is gone. */
 static void ended(const struct graph_call *g, void *stream, const void *graph)
 {
@@ -88,17 +105,18 @@ static void launched(const struct graph_call *g, const void *exec, bool good)
 #define GRAPH_END_BEFORE         follow_end((const void *)(uintptr_t)real, stream)
 #define GRAPH_END_AFTER          ended(&g, stream, good ? *graph : NULL)
 #define GRAPH_INSTANTIATE_BEFORE FOLLOW
-#define GRAPH_INSTANTIATE_AFTER  good ? graph_instantiate(*exec, graph) : (void)0
-#define GRAPH_UPDATE_BEFORE      FOLLOW
-#define GRAPH_UPDATE_AFTER       good ? graph_instantiate(exec, graph) : (void)0
-#define GRAPH_LAUNCH_BEFORE      enter_launch(caller, stream)
-#define GRAPH_LAUNCH_AFTER       launched(&g, exec, good)
-#define GRAPH_CHILD_BEFORE       FOLLOW
-#define GRAPH_CHILD_AFTER        good ? graph_add_child(graph, child) : (void)0
-#define GRAPH_CLONE_BEFORE       FOLLOW
-#define GRAPH_CLONE_AFTER        good ? graph_clone(*clone, graph) : (void)0
-#define GRAPH_DESTROY_BEFORE     follow_destroy((const void *)(uintptr_t)real, graph_destroy, graph)
-#define GRAPH_DESTROY_AFTER      (void)good
+#define GRAPH_INSTANTIATE_AFTER                                                                    \
+    good ? graph_instantiate(*exec, graph, nodes_of(&g, graph)) : (void)0
+#define GRAPH_UPDATE_BEFORE  FOLLOW
+#define GRAPH_UPDATE_AFTER   good ? graph_instantiate(exec, graph, nodes_of(&g, graph)) : (void)0
+#define GRAPH_LAUNCH_BEFORE  enter_launch(caller, stream)
+#define GRAPH_LAUNCH_AFTER   launched(&g, exec, good)
+#define GRAPH_CHILD_BEFORE   FOLLOW
+#define GRAPH_CHILD_AFTER    good ? graph_add_child(graph, child) : (void)0
+#define GRAPH_CLONE_BEFORE   FOLLOW
+#define GRAPH_CLONE_AFTER    good ? graph_clone(*clone, graph) : (void)0
+#define GRAPH_DESTROY_BEFORE follow_destroy((const void *)(uintptr_t)real, graph_destroy, graph)
+#define GRAPH_DESTROY_AFTER  (void)good
 #define GRAPH_DESTROY_EXEC_BEFORE                                                                  \
     follow_destroy((const void *)(uintptr_t)real, graph_destroy_exec, exec)
 #define GRAPH_DESTROY_EXEC_AFTER (void)good

@@ -35,6 +35,8 @@ void books_free(struct books *b)
     bins_scratch_free(&b->scratch);
     inorder_close(b->inorder);
     gpubook_free(&b->gpu);
+    phasebook_free(&b->phases);
+    buffer_free(&b->phase_counts);
     free(b->totals);
     free(b->op_of);
     free(b->ops);
@@ -225,8 +227,38 @@ static enum status add_counts(struct books *b, const struct reader_frame *frame)
     return bins_add_counts(&b->open->bins, frame, b->index) ? ST_OK : ST_NOMEM;
 }
 
-enum status books_add_frame(struct books *b, const struct reader *r,
-                            const struct reader_frame *frame)
+/* The frame with nothing but the calls made in the wanted phase, as counts. */
+static enum status keep_phase(struct books *b, const struct reader *r, struct reader_frame *frame)
+{
+    static const struct histogram unknown;
+    const struct phase_rows *rows = frame->phases;
+    b->phase_counts.size = 0;
+    for (size_t i = 0; rows && i < rows->ncalls; i++) {
+        const struct phase_calls *c = &rows->calls[i];
+        struct reader_count count = { c->signature, c->calls,  c->sum_ns,
+                                      c->min_ns,    c->max_ns, &unknown };
+        if (strcmp(reader_string(r, c->name), b->phase) != 0)
+            continue;
+        if (!buffer_reserve(&b->phase_counts, sizeof count))
+            return ST_NOMEM;
+        buffer_put(&b->phase_counts, &count, sizeof count);
+    }
+    frame->nevents = 0;
+    frame->ncounts = b->phase_counts.size / sizeof(struct reader_count);
+    frame->counts = (const struct reader_count *)b->phase_counts.bytes;
+    return ST_OK;
+}
+
+static enum status add_phases(struct books *b, const struct reader *r,
+                              const struct reader_frame *frame)
+{
+    size_t count;
+    const struct reader_shard *shard = &reader_shards(r, &count)[frame->shard];
+    return phasebook_add(&b->phases, &b->names, r, frame->phases, b->index, shard->start_unix_ns);
+}
+
+static enum status add_frame(struct books *b, const struct reader *r,
+                             const struct reader_frame *frame)
 {
     enum status st = enter_signatures(b, r);
     if (st == ST_OK)
@@ -237,9 +269,19 @@ enum status books_add_frame(struct books *b, const struct reader *r,
         st = add_counts(b, frame);
     if (st == ST_OK)
         st = gpubook_add(&b->gpu, &b->names, r, frame, b->index);
+    if (st == ST_OK && frame->phases)
+        st = add_phases(b, r, frame);
     b->open->shard.unresolved += frame->unresolved;
     forget(b, frame->begin_ns);
     return st;
+}
+
+enum status books_add_frame(struct books *b, const struct reader *r,
+                            const struct reader_frame *frame)
+{
+    struct reader_frame kept = *frame;
+    enum status st = b->phase ? keep_phase(b, r, &kept) : ST_OK;
+    return st == ST_OK ? add_frame(b, r, &kept) : st;
 }
 
 /* Length of a union of which only the part with events is known: the rest overlaps as much. */

@@ -11,6 +11,7 @@
 #include "traces/inorder.h"
 #include "traces/intern.h"
 #include "traces/intervals.h"
+#include "traces/phasebook.h"
 #include "traces/summary.h"
 
 enum { BOOKS_SIGNATURES_MAX = 1 << 16, BOOKS_OPS_MAX = 256 };
@@ -39,6 +40,9 @@ struct books {
     uint64_t calls_per_bin; /* least, of all shards */
     struct inorder *inorder;
     struct gpubook gpu;
+    struct phasebook phases;
+    const char *phase;          /* only the calls made in it; NULL: all */
+    struct buffer phase_counts; /* struct reader_count: these calls, of the frame */
 
     /* Of the open file: index of its signatures here. */
     uint32_t *index;

@@ -9,6 +9,8 @@
 
 #include "traces/columns.h"
 #include "traces/gpucode.h"
+#include "traces/phaserows.h"
+#include "traces/gpuintervals.h"
 
 enum { WINDOW_MAX = 1 << 20, WHAT_BYTES = 64 };
 
@@ -30,7 +32,11 @@ struct decode {
     struct buffer blobs;       /* struct reader_blob */
     struct buffer kernels;     /* struct gpu_kernel */
     struct buffer gpu_windows; /* struct gpu_window */
+    struct buffer intervals;   /* struct gpu_intervals */
+    struct buffer sources;     /* struct gpu_source of all of these */
+    struct buffer interval;    /* struct gpu_interval of all of these */
     struct gpu_totals gpu_totals;
+    struct phaserows phases;
 };
 
 struct fact_ids {
@@ -72,6 +78,10 @@ void decode_close(struct decode *d)
     buffer_free(&d->blobs);
     buffer_free(&d->kernels);
     buffer_free(&d->gpu_windows);
+    phaserows_free(&d->phases);
+    buffer_free(&d->intervals);
+    buffer_free(&d->sources);
+    buffer_free(&d->interval);
     free(d);
 }
 
@@ -251,6 +261,15 @@ static enum status read_facts(struct decode *d, const struct dictionary *names, 
     return ST_OK;
 }
 
+/* Names whose definition was lost become the empty one. */
+static void resolve_gpu(const struct dictionary *names, uint32_t *name, uint32_t *signature)
+{
+    uint32_t known = dictionary_string(names, *name);
+    *name = known == DICTIONARY_UNRESOLVED ? 0 : known;
+    if (*signature != GPU_NO_SIGNATURE)
+        *signature = dictionary_signature(names, *signature);
+}
+
 static enum status read_kernels(struct decode *d, const struct dictionary *names, struct cursor *in,
                                 struct reader_frame *frame)
 {
@@ -259,15 +278,48 @@ static enum status read_kernels(struct decode *d, const struct dictionary *names
         struct gpu_kernel row;
         if (!gpucode_get_kernel(in, &row))
             return ST_FORMAT;
-        uint32_t name = dictionary_string(names, row.name);
-        row.name = name == DICTIONARY_UNRESOLVED ? 0 : name;
-        if (row.signature != GPU_NO_SIGNATURE)
-            row.signature = dictionary_signature(names, row.signature);
+        resolve_gpu(names, &row.name, &row.signature);
         if (!buffer_reserve(&d->kernels, sizeof row))
             return ST_NOMEM;
         buffer_put(&d->kernels, &row, sizeof row);
         frame->nkernels++;
     }
+    return ST_OK;
+}
+
+/* One for each kernel row so far. */
+static enum status read_grids(struct decode *d, struct cursor *in, const struct reader_frame *frame)
+{
+    struct gpu_kernel *rows = (struct gpu_kernel *)d->kernels.bytes;
+    if (cursor_varint(in) != frame->nkernels)
+        return ST_FORMAT;
+    for (size_t i = 0; i < frame->nkernels; i++)
+        if (!gpucode_get_grid(in, &rows[i].grid))
+            return ST_FORMAT;
+    return ST_OK;
+}
+
+static enum status read_intervals(struct decode *d, const struct dictionary *names,
+                                  struct cursor *in, struct reader_frame *frame)
+{
+    struct gpuintervals_head head;
+    size_t known = d->interval.size / sizeof(struct gpu_interval);
+    if (frame->nintervals >= TRACE_FRAME_RUNS_MAX ||
+        !gpuintervals_get_head(in, TRACE_FRAME_INTERVALS_MAX - known, &head))
+        return ST_FORMAT;
+    size_t bytes = head.about.count * sizeof(struct gpu_interval);
+    if (!buffer_reserve(&d->intervals, sizeof head.about) ||
+        !buffer_reserve(&d->sources, (head.about.nsources + 1) * sizeof *head.source) ||
+        !buffer_reserve(&d->interval, bytes + sizeof(struct gpu_interval)))
+        return ST_NOMEM;
+    if (!gpuintervals_get(&head, (struct gpu_interval *)d->interval.bytes + known))
+        return ST_FORMAT;
+    for (size_t i = 0; i < head.about.nsources; i++)
+        resolve_gpu(names, &head.source[i].name, &head.source[i].signature);
+    d->interval.size += bytes;
+    buffer_put(&d->sources, head.source, head.about.nsources * sizeof *head.source);
+    buffer_put(&d->intervals, &head.about, sizeof head.about);
+    frame->nintervals++;
     return ST_OK;
 }
 
@@ -325,12 +377,32 @@ static enum status read_section(struct decode *d, struct dictionary *names,
         return read_windows(d, in, frame);
     case SECTION_GPU_TOTALS:
         return read_totals(d, in, frame);
+    case SECTION_PHASES:
+        return phaserows_read(&d->phases, names, in);
+    case SECTION_GPU_GRIDS:
+        return read_grids(d, in, frame);
+    case SECTION_GPU_INTERVALS:
+        return read_intervals(d, names, in, frame);
     default:
         if (type >= SECTION_BLOB_FIRST && type <= SECTION_BLOB_LAST)
             return keep_blob(d, (uint32_t)type, in, frame);
         in->at = in->end; /* of a newer version, compatible */
         return ST_OK;
     }
+}
+
+static void bind_intervals(struct decode *d, struct reader_frame *frame)
+{
+    struct gpu_intervals *rows = (struct gpu_intervals *)d->intervals.bytes;
+    const struct gpu_source *sources = (const struct gpu_source *)d->sources.bytes;
+    const struct gpu_interval *interval = (const struct gpu_interval *)d->interval.bytes;
+    for (size_t i = 0; i < frame->nintervals; i++) {
+        rows[i].sources = sources;
+        rows[i].interval = interval;
+        sources += rows[i].nsources;
+        interval += rows[i].count;
+    }
+    frame->intervals = rows;
 }
 
 /* Buffers have stopped moving: point into them. */
@@ -359,6 +431,8 @@ static enum status bind_rows(struct decode *d, const struct dictionary *names,
     frame->blobs = (const struct reader_blob *)d->blobs.bytes;
     frame->kernels = (const struct gpu_kernel *)d->kernels.bytes;
     frame->gpu_windows = (const struct gpu_window *)d->gpu_windows.bytes;
+    frame->phases = phaserows_get(&d->phases);
+    bind_intervals(d, frame);
     return ST_OK;
 }
 
@@ -369,8 +443,10 @@ enum status decode_payload(struct decode *d, struct dictionary *names, const str
     d->nevents = d->nsections = d->nrows = 0;
     d->runs.size = d->counts.size = d->histograms.size = d->facts.size = d->blobs.size = 0;
     d->kernels.size = d->gpu_windows.size = 0;
+    phaserows_clear(&d->phases);
+    d->intervals.size = d->sources.size = d->interval.size = 0;
     frame->nevents = frame->ncounts = frame->nfacts = frame->nblobs = 0;
-    frame->nkernels = frame->ngpu_windows = 0;
+    frame->nkernels = frame->ngpu_windows = frame->nintervals = 0;
     frame->gpu_totals = NULL;
     frame->unresolved = 0;
     snprintf(what, WHAT_BYTES, "payload is not one zstd frame of the stated size");

@@ -38,6 +38,9 @@ enum {
     TRACE_FRAME_COUNTS_MAX = 8192,
     TRACE_FRAME_KERNELS_MAX = 8192,
     TRACE_FRAME_WINDOWS_MAX = 4096,
+    TRACE_FRAME_PHASES_MAX = 4096,
+    TRACE_FRAME_MARKS_MAX = 8192,
+    TRACE_FRAME_INTERVALS_MAX = 1 << 17, /* of GPU streams */
 };
 
 #define TRACE_SEQUENCE_MAX (UINT64_C(1) << 48)
@@ -52,6 +55,9 @@ enum trace_section {
     SECTION_GPU_KERNELS = 6,
     SECTION_GPU_WINDOWS = 7,
     SECTION_GPU_TOTALS = 8,
+    SECTION_PHASES = 10,
+    SECTION_GPU_INTERVALS = 9,
+    SECTION_GPU_GRIDS = 11,
     SECTION_RESULT_RUN = 64,
     SECTION_RESULT_CEILING = 65,
     SECTION_RESULT_CASE = 66,
@@ -66,5 +72,7 @@ enum trace_frame_flag {
 };
 
 enum trace_events_flag { EVENTS_ZIGZAG = 1, EVENTS_UNTIMED = 2 };
+
+enum trace_source_flag { SOURCE_WORK = 3, SOURCE_IN_GRAPH = 4, SOURCE_IS_FIRST = 8 };
 
 #endif

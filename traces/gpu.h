@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a recorder measured of a GPU: kernels by name and by the call that launched them, and the
- * windows in which it looked. Shared by writer, reader and summary.
+ * What a recorder measured of a GPU: kernels by name, by how they were launched and by the call
+ * that launched them; the windows in which it looked; and when each stream was at work in a window.
+ * Shared by writer, reader and summary.
  */
 #ifndef TILEWISE_TRACES_GPU_H
 #define TILEWISE_TRACES_GPU_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define GPU_NO_SIGNATURE UINT32_MAX
+#define GPU_NO_TIME      UINT64_MAX
 
-/* Launches of one kernel for one signature since the row before: in windows only. */
+/* How a kernel was launched: blocks, threads of a block, and shared memory that the launch asked
+ * for beyond what the kernel declares. All zero: unknown. */
+struct gpu_grid {
+    uint32_t grid[3], block[3], shared_bytes;
+};
+
+/* Launches of one kernel, with one grid, for one signature since the row before: in windows only.
+ */
 struct gpu_kernel {
     uint32_t name;      /* string id */
     uint32_t signature; /* id, GPU_NO_SIGNATURE: launched outside of recorded calls */
@@ -18,6 +29,7 @@ struct gpu_kernel {
     uint64_t calls;    /* of `measured`, those that were the first kernel of their call */
     uint64_t measured; /* of `launches`, those with times */
     uint64_t sum_ns, min_ns, max_ns;
+    struct gpu_grid grid;
 };
 
 /* One stretch of time in which kernels were recorded. */
@@ -34,6 +46,39 @@ struct gpu_totals {
     uint64_t dropped;  /* of those, without a record */
     uint64_t untimed;  /* of the records, without times */
     uint64_t windows, window_ns, busy_ns;
+};
+
+/* What a stream worked at. */
+enum gpu_work { GPU_KERNEL, GPU_COPY, GPU_FILL };
+
+enum { GPU_SOURCES_MAX = 256 };
+
+/* What intervals are of. */
+struct gpu_source {
+    uint32_t name; /* string id: the kernel, or the direction of a copy ("HtoD"); 0 of a fill */
+    uint32_t signature; /* id, GPU_NO_SIGNATURE: outside of recorded calls */
+    uint8_t work;       /* enum gpu_work */
+    bool in_graph;      /* a node of a launched graph */
+    bool is_first;      /* the first kernel of its call */
+};
+
+/* Times are on the host's clock, since the shard's start, like those of events. */
+struct gpu_interval {
+    uint64_t start_ns;
+    uint64_t launch_ns; /* when the host launched it or its graph; GPU_NO_TIME: unknown */
+    uint32_t duration_ns;
+    uint32_t source; /* index into the sources that come with it */
+};
+
+/* One stream's work in one window, or a part of it: a stream's parts follow one another. */
+struct gpu_intervals {
+    uint64_t window_ns; /* begin of the window, as in its row: what they belong to */
+    uint64_t missing;   /* kernels of that window without an interval, beyond those told before */
+    uint32_t stream;    /* in order of first use, from 1; 0: beyond what the recorder tells apart */
+    uint32_t device;
+    size_t nsources, count;
+    const struct gpu_source *sources;
+    const struct gpu_interval *interval; /* in order of start */
 };
 
 #endif

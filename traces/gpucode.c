@@ -67,6 +67,39 @@ bool gpucode_get_kernel(struct cursor *in, struct gpu_kernel *k)
     return gpucode_kernel_is_sound(k);
 }
 
+bool gpucode_grid_is_known(const struct gpu_grid *g)
+{
+    return g->grid[0] || g->block[0];
+}
+
+/* An unknown one is a single 0. */
+void gpucode_put_grid(struct buffer *out, const struct gpu_grid *g)
+{
+    if (!gpucode_grid_is_known(g)) {
+        buffer_put_varint(out, 0);
+        return;
+    }
+    put(out,
+        (uint64_t[]){ (uint64_t)g->grid[0] + 1, g->grid[1], g->grid[2], g->block[0], g->block[1],
+                      g->block[2], g->shared_bytes },
+        7);
+}
+
+bool gpucode_get_grid(struct cursor *in, struct gpu_grid *g)
+{
+    *g = (struct gpu_grid){ 0 };
+    uint64_t x = cursor_varint_max(in, (uint64_t)UINT32_MAX + 1);
+    if (x == 0)
+        return !in->bad;
+    g->grid[0] = (uint32_t)(x - 1);
+    g->grid[1] = (uint32_t)cursor_varint_max(in, UINT32_MAX);
+    g->grid[2] = (uint32_t)cursor_varint_max(in, UINT32_MAX);
+    for (unsigned i = 0; i < 3; i++)
+        g->block[i] = (uint32_t)cursor_varint_max(in, UINT32_MAX);
+    g->shared_bytes = (uint32_t)cursor_varint_max(in, UINT32_MAX);
+    return !in->bad;
+}
+
 void gpucode_put_window(struct buffer *out, const struct gpu_window *w)
 {
     put(out,

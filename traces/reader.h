@@ -15,6 +15,7 @@
 #include "traces/format.h"
 #include "traces/gpu.h"
 #include "traces/histogram.h"
+#include "traces/phase.h"
 #include "traces/signature.h"
 #include "traces/status.h"
 
@@ -76,6 +77,10 @@ struct reader_frame {
     const struct gpu_kernel *kernels;
     const struct gpu_window *gpu_windows;
     const struct gpu_totals *gpu_totals; /* cumulative, of that shard; NULL: none in this frame */
+    const struct phase_rows *phases;     /* ids as in kernels; NULL: none in this frame */
+    /* Ids in sources as in kernels. Whole windows with their streams: timeline.h. */
+    size_t nintervals;
+    const struct gpu_intervals *intervals;
 };
 
 /* Open and check the header. IO, FORMAT (with offset and remedy), VERSION, NOMEM. */

@@ -2,6 +2,7 @@
 #include "traces/rows.h"
 
 #include "traces/gpucode.h"
+#include "traces/gpuintervals.h"
 
 enum { RUN_HEAD_BYTES = 64, COUNTS_HEAD_BYTES = 32, NO_STRETCH = UINT32_MAX };
 
@@ -71,7 +72,8 @@ size_t rows_bytes(const struct rows *r)
     return r->event_bytes + r->blobs.size +
            (r->counts.size ? r->counts.size + COUNTS_HEAD_BYTES : 0) +
            (r->kernels.size ? r->kernels.size + COUNTS_HEAD_BYTES : 0) +
-           (r->windows.size ? r->windows.size + COUNTS_HEAD_BYTES : 0) +
+           (r->has_grids ? r->grids.size + COUNTS_HEAD_BYTES : 0) +
+           (r->windows.size ? r->windows.size + COUNTS_HEAD_BYTES : 0) + r->intervals.size +
            (r->has_totals ? COUNTS_HEAD_BYTES + GPUCODE_BYTES_MAX : 0);
 }
 
@@ -244,9 +246,21 @@ enum status rows_add_gpu_kernel(struct rows *r, const struct gpu_kernel *kernel)
     if (!gpucode_kernel_is_sound(kernel))
         return ST_INVALID;
     enum status st = reserve_gpu(r, &r->kernels, r->nkernels, TRACE_FRAME_KERNELS_MAX);
+    if (st == ST_OK)
+        st = reserve_gpu(r, &r->grids, r->nkernels, TRACE_FRAME_KERNELS_MAX);
     if (st != ST_OK)
         return st;
+    size_t kernels = r->kernels.size, grids = r->grids.size;
+    bool had_grids = r->has_grids;
     gpucode_put_kernel(&r->kernels, kernel);
+    gpucode_put_grid(&r->grids, &kernel->grid);
+    r->has_grids |= gpucode_grid_is_known(&kernel->grid);
+    if (!has_room(r, 0)) { /* the grids of all rows before came in with this one */
+        r->kernels.size = kernels;
+        r->grids.size = grids;
+        r->has_grids = had_grids;
+        return ST_LIMIT;
+    }
     r->nkernels++;
     return ST_OK;
 }
@@ -263,6 +277,29 @@ enum status rows_add_gpu_window(struct rows *r, const struct gpu_window *window)
     return ST_OK;
 }
 
+enum status rows_add_gpu_intervals(struct rows *r, const struct gpu_intervals *g)
+{
+    if (!gpuintervals_are_sound(g))
+        return ST_INVALID;
+    if (g->count > TRACE_FRAME_INTERVALS_MAX - r->nintervals ||
+        r->ninterval_sections >= TRACE_FRAME_RUNS_MAX)
+        return ST_LIMIT;
+    size_t start = r->intervals.size;
+    if (!buffer_reserve(&r->intervals, GPUINTERVALS_HEAD_BYTES + VARINT_BYTES_MAX +
+                                           g->count * GPUINTERVALS_EACH_BYTES))
+        return ST_NOMEM;
+    size_t section = buffer_begin_section(&r->intervals, SECTION_GPU_INTERVALS);
+    gpuintervals_put(&r->intervals, g);
+    buffer_end_section(&r->intervals, section);
+    if (!has_room(r, 0)) {
+        r->intervals.size = start;
+        return ST_LIMIT;
+    }
+    r->nintervals += (uint32_t)g->count;
+    r->ninterval_sections++;
+    return ST_OK;
+}
+
 enum status rows_set_gpu_totals(struct rows *r, const struct gpu_totals *totals)
 {
     if (!gpucode_totals_are_sound(totals))
@@ -276,7 +313,7 @@ enum status rows_set_gpu_totals(struct rows *r, const struct gpu_totals *totals)
 
 enum status rows_add_blob(struct rows *r, uint32_t section, const void *bytes, size_t count)
 {
-    if (section < SECTION_BLOB_FIRST || section > SECTION_BLOB_LAST)
+    if ((section < SECTION_BLOB_FIRST || section > SECTION_BLOB_LAST) && section != SECTION_PHASES)
         return ST_INVALID;
     if (count > TRACE_FRAME_RAW_MAX || !has_room(r, count + 2 * VARINT_BYTES_MAX))
         return ST_LIMIT;
@@ -382,7 +419,9 @@ void rows_encode(struct rows *r, struct buffer *out)
         encode_run(r, run_at(r, i), out);
     encode_rows(out, SECTION_COUNTS, &r->counts, r->ncounts);
     encode_rows(out, SECTION_GPU_KERNELS, &r->kernels, r->nkernels);
+    encode_rows(out, SECTION_GPU_GRIDS, &r->grids, r->has_grids ? r->nkernels : 0);
     encode_rows(out, SECTION_GPU_WINDOWS, &r->windows, r->nwindows);
+    buffer_put(out, r->intervals.bytes, r->intervals.size);
     encode_totals(r, out);
     buffer_put(out, r->blobs.bytes, r->blobs.size);
 }
@@ -390,10 +429,11 @@ void rows_encode(struct rows *r, struct buffer *out)
 void rows_clear(struct rows *r)
 {
     r->events.size = r->stretches.size = r->runs.size = r->counts.size = r->blobs.size = 0;
-    r->kernels.size = r->windows.size = 0;
+    r->kernels.size = r->grids.size = r->windows.size = r->intervals.size = 0;
+    r->nintervals = r->ninterval_sections = 0;
     r->event_bytes = 0;
     r->ncounts = r->last_run = r->nkernels = r->nwindows = 0;
-    r->has_totals = false;
+    r->has_totals = r->has_grids = false;
 }
 
 void rows_free(struct rows *r)
@@ -404,6 +444,8 @@ void rows_free(struct rows *r)
     buffer_free(&r->counts);
     buffer_free(&r->blobs);
     buffer_free(&r->kernels);
+    buffer_free(&r->grids);
     buffer_free(&r->windows);
+    buffer_free(&r->intervals);
     buffer_free(&r->last);
 }

@@ -17,9 +17,11 @@ struct rows {
     struct buffer last;             /* uint32_t per signature: its last duration, while encoding */
     struct buffer blobs;            /* encoded sections */
     struct buffer kernels, windows; /* encoded rows of what was measured of the GPU */
+    struct buffer grids;            /* one encoded row for each of `kernels` */
+    struct buffer intervals;        /* encoded sections */
     struct gpu_totals totals;
-    bool has_totals;
-    uint32_t nkernels, nwindows;
+    bool has_totals, has_grids;
+    uint32_t nkernels, nwindows, nintervals, ninterval_sections;
     size_t event_bytes; /* of all EVENTS sections, at most */
     uint32_t ncounts, last_run;
     uint32_t tick_ns;
@@ -32,6 +34,7 @@ enum status rows_add_events(struct rows *r, uint32_t thread, uint32_t stream,
 enum status rows_add_count(struct rows *r, uint32_t signature, const struct writer_count *count);
 enum status rows_add_gpu_kernel(struct rows *r, const struct gpu_kernel *kernel);
 enum status rows_add_gpu_window(struct rows *r, const struct gpu_window *window);
+enum status rows_add_gpu_intervals(struct rows *r, const struct gpu_intervals *intervals);
 enum status rows_set_gpu_totals(struct rows *r, const struct gpu_totals *totals);
 enum status rows_add_blob(struct rows *r, uint32_t section, const void *bytes, size_t count);
 

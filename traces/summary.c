@@ -398,6 +398,8 @@ static enum status make(struct owned *o, struct build *b, size_t windows)
     if (st == ST_OK)
         st = gpubook_make(&b->books.gpu, s, name_rank, rank);
     if (st == ST_OK)
+        st = phasebook_make(&b->books.phases, s, name_rank, rank);
+    if (st == ST_OK)
         st = make_damage(s, &b->damage);
     if (st == ST_OK)
         st = make_shards(s, &b->books);
@@ -409,19 +411,26 @@ static enum status make(struct owned *o, struct build *b, size_t windows)
     return st;
 }
 
-enum status summary_build(struct summary **out, const char *const *paths, size_t count,
-                          size_t windows, struct fault *fault)
+/* What of the files is summarised. */
+struct selection {
+    const char *const *paths;
+    size_t count, windows;
+    const char *phase;
+};
+
+static enum status build(struct summary **out, const struct selection *of, struct fault *fault)
 {
     *out = NULL;
     struct build b = { 0 };
     struct owned *o = calloc(1, sizeof *o);
     enum status st = o ? books_open(&b.books) : ST_NOMEM;
+    b.books.phase = of->phase;
     if (st != ST_OK)
         fault_set(fault, st, "out of memory");
     else
-        st = read_all(&b, paths, count, fault);
+        st = read_all(&b, of->paths, of->count, fault);
     if (st == ST_OK) {
-        st = make(o, &b, windows);
+        st = make(o, &b, of->windows);
         if (st != ST_OK)
             fault_set(fault, st, "out of memory");
     }
@@ -433,6 +442,18 @@ enum status summary_build(struct summary **out, const char *const *paths, size_t
     else if (o)
         summary_free(&o->summary);
     return st;
+}
+
+enum status summary_build(struct summary **out, const char *const *paths, size_t count,
+                          size_t windows, struct fault *fault)
+{
+    return build(out, &(struct selection){ paths, count, windows, NULL }, fault);
+}
+
+enum status summary_build_phase(struct summary **out, const char *const *paths, size_t count,
+                                const char *phase, struct fault *fault)
+{
+    return build(out, &(struct selection){ paths, count, 0, phase }, fault);
 }
 
 void summary_free(struct summary *s)
@@ -450,6 +471,9 @@ void summary_free(struct summary *s)
     free(s->damage);
     free(s->facts);
     free(s->kernels);
+    free(s->phases.phases);
+    free(s->phases.cells);
+    free(s->phases.marks);
     free(o->cells);
     free(o->string_bytes);
     free(o->fact_bytes);

@@ -55,6 +55,32 @@ struct summary_gpu {
     double busy_lo, busy_hi;           /* interval of 95 % over windows; NaN: fewer than 2 */
 };
 
+/* A phase over all shards: ranges of that name, and the calls made while it was the innermost one
+ * of their thread. */
+struct summary_phase {
+    uint32_t name;                    /* index into summary.strings */
+    uint64_t entries, ended, time_ns; /* time of those that ended, with that of phases inside */
+    uint64_t calls, call_ns;
+};
+
+struct summary_phase_cell {
+    uint32_t phase, signature; /* indexes into phases and summary.signatures */
+    uint64_t calls, time_ns, min_ns, max_ns;
+};
+
+struct summary_mark {
+    uint32_t name; /* index into summary.strings */
+    uint64_t count, first_unix_ns, last_unix_ns;
+};
+
+struct summary_phases {
+    size_t nphases, ncells, nmarks;
+    struct summary_phase *phases;     /* ordered by call_ns, largest first */
+    struct summary_phase_cell *cells; /* ordered by signature, then phase */
+    struct summary_mark *marks;       /* ordered by name */
+    uint64_t lost;                    /* ranges and marks that had no room */
+};
+
 struct summary_shard {
     struct reader_shard shard;
     const char *path;          /* of the file it came from */
@@ -74,6 +100,7 @@ struct summary {
     size_t nkernels;
     struct summary_kernel *kernels; /* ordered by time_ns, largest first */
     struct summary_gpu gpu;
+    struct summary_phases phases;
     struct trace_counters counters; /* sums over shards */
     uint64_t wall_ns, busy_ns;      /* sums over shards */
     uint64_t calls, time_ns;        /* sums over signatures */
@@ -85,6 +112,10 @@ struct summary {
  * least 1,000 calls, as many as 64). */
 enum status summary_build(struct summary **out, const char *const *paths, size_t count,
                           size_t windows, struct fault *fault);
+/* The same of nothing but the calls made in one phase, as if they were counts without events: no
+ * histograms, windows by frames. `phase` NULL: all calls. */
+enum status summary_build_phase(struct summary **out, const char *const *paths, size_t count,
+                                const char *phase, struct fault *fault);
 void summary_free(struct summary *s); /* accepts NULL */
 
 #endif

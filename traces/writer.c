@@ -171,17 +171,29 @@ enum status writer_count(struct writer *w, uint32_t signature, const struct writ
     return rows_add_count(&w->rows, signature, count);
 }
 
+static bool is_defined(const struct writer *w, uint32_t name, uint32_t signature)
+{
+    return name < w->definitions.strings.count &&
+           (signature == GPU_NO_SIGNATURE || signature < w->definitions.signatures.count);
+}
+
 enum status writer_gpu_kernel(struct writer *w, const struct gpu_kernel *kernel)
 {
-    bool known = kernel->name < w->definitions.strings.count &&
-                 (kernel->signature == GPU_NO_SIGNATURE ||
-                  kernel->signature < w->definitions.signatures.count);
-    return known ? rows_add_gpu_kernel(&w->rows, kernel) : ST_INVALID;
+    return is_defined(w, kernel->name, kernel->signature) ? rows_add_gpu_kernel(&w->rows, kernel)
+                                                          : ST_INVALID;
 }
 
 enum status writer_gpu_window(struct writer *w, const struct gpu_window *window)
 {
     return rows_add_gpu_window(&w->rows, window);
+}
+
+enum status writer_gpu_intervals(struct writer *w, const struct gpu_intervals *g)
+{
+    for (size_t i = 0; i < g->nsources && i < GPU_SOURCES_MAX; i++)
+        if (!is_defined(w, g->sources[i].name, g->sources[i].signature))
+            return ST_INVALID;
+    return rows_add_gpu_intervals(&w->rows, g);
 }
 
 enum status writer_gpu_totals(struct writer *w, const struct gpu_totals *totals)

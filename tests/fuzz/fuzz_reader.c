@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/reader.h"
+#include "traces/timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
@@ -51,6 +51,52 @@ static uint64_t sum_rows(const struct reader *r, const struct reader_frame *f)
     return sum;
 }
 
+static uint64_t sum_gpu(const struct reader *r, const struct reader_frame *f)
+{
+    size_t known;
+    uint64_t sum = 0;
+    reader_signatures(r, &known);
+    for (size_t i = 0; i < f->nkernels; i++) {
+        const struct gpu_kernel *k = &f->kernels[i];
+        require(k->signature == GPU_NO_SIGNATURE || k->signature < known, "kernel's signature");
+        require(k->calls <= k->measured && k->measured <= k->launches, "kernel's counts");
+        sum += strlen(reader_string(r, k->name)) + k->grid.grid[2] + k->grid.shared_bytes;
+    }
+    for (size_t i = 0; i < f->ngpu_windows; i++)
+        require(f->gpu_windows[i].begin_ns <= f->gpu_windows[i].end_ns, "window ends early");
+    for (size_t i = 0; i < f->nintervals; i++) {
+        const struct gpu_intervals *g = &f->intervals[i];
+        for (size_t k = 0; k < g->nsources; k++)
+            sum += strlen(reader_string(r, g->sources[k].name)) + g->sources[k].signature;
+        for (size_t k = 0; k < g->count; k++) {
+            require(g->interval[k].source < g->nsources, "source out of range");
+            require(g->interval[k].start_ns <= TRACE_TIME_MAX_NS, "time out of range");
+            sum += g->interval[k].launch_ns + g->interval[k].duration_ns;
+        }
+    }
+    return sum;
+}
+
+/* The same bytes as windows. */
+static uint64_t sum_timeline(const uint8_t *bytes, size_t count)
+{
+    struct timeline *t;
+    struct timeline_window w;
+    uint64_t sum = 0;
+    enum status st = timeline_open_bytes(&t, bytes, count, NULL);
+    require(st == ST_OK, "what opened once opens twice");
+    while ((st = timeline_next(t, &w, NULL)) == ST_OK)
+        for (size_t i = 0; i < w.nstreams; i++)
+            for (size_t k = 0; k < w.streams[i].count; k++) {
+                const struct timeline_interval *v = &w.streams[i].interval[k];
+                require(k == 0 || v->start_ns >= v[-1].start_ns, "intervals out of order");
+                sum += v->end_ns + v->name;
+            }
+    require(st == ST_END, "reading memory can only end");
+    timeline_close(t);
+    return sum;
+}
+
 static uint64_t sum_names(const struct reader *r)
 {
     size_t known, damaged;
@@ -80,10 +126,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     }
     struct reader_frame frame;
     while ((st = reader_next(r, &frame, &fault)) == ST_OK)
-        sink += sum_rows(r, &frame);
+        sink += sum_rows(r, &frame) + sum_gpu(r, &frame);
     require(st == ST_END, "reading memory can only end");
     sink += sum_names(r);
     reader_close(r);
+    sink += sum_timeline(bytes, count);
     __asm__ volatile("" : : "r"(sink)); /* every value was needed */
     return 0;
 }

@@ -2,20 +2,21 @@
 """What recording costs: runs in turns, with intervals.
 
 Three questions, each with its own method:
-  - the whole decode loop, shim and all, against none: a process of each setting per round, the order
-    rotated from round to round;
-  - recording against paused recording in one process, switched back and forth by `tilewise ctl`: far
-    less noise, since nothing else changes;
+  - counts (and, printed, full) against no shim: two decoders that live side by side, one of them
+    recorded, take short turns on one processor and one GPU; each turn is held against its neighbour;
+  - windows against no shim: a window is rare, and its budget counts the time between turns too, so
+    here whole processes take turns and the mean of a long stretch counts, not its median;
   - one call of cublasGemmEx and of cublasLtMatmul, in ns, against an empty preload (call_cost.c).
+The last, times the calls of a step, is printed beside the first: what the loop's cost should be.
 """
 
 import contextlib
 import json
 import os
 import pathlib
+import selectors
 import statistics
 import subprocess
-import time
 
 import intervals
 from session import Session
@@ -23,14 +24,122 @@ from session import Session
 # "counts" is everything but GPU time; call_cost tells apart whether each call's start is kept too.
 LIMITS = {"counts": 0.005, "windows": 0.01}  # of wall time; "full" is only printed
 GPU_TIME = {"counts": "off", "windows": "windows", "full": "full"}
-LOOP = ("--mode", "eager,graph", "--batch", "16", "--steps", "400", "--pin")
-BLOCKS = 20
-PROCESS_SECONDS = 16  # of one such process, its start included
-# A running process looks for an order once a second.
-SETTLE_SECONDS, HOLD_SECONDS = 1.2, 1.0
+MODES = ("eager", "graph")
+DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
+STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
+# Turns: seconds of one, and how many of each setting in a round.
+TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
+TURNS = {"eager": 20, "graph": 16}
+TURN_ROUNDS, TURN_ROUND_SECONDS = 3, 38
+START_SECONDS, ANSWER_SECONDS = 60, 20
+# Processes: seconds of one mode, and of a whole process with its start.
+STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2
+BLOCKS = 8
 CALL_COST_SECONDS = 2
 
-Blocks = dict[str, list[float]]  # mode of the decoder -> medians
+Blocks = dict[str, list[float]]  # mode of the decoder -> means of stretches
+
+
+class Player:
+    """A decoder that waits for its turn (decoder.py --turns)."""
+
+    def __init__(self, session: Session, setting: str, number: int):
+        self.folder = session.work / f"turns-{setting}-{number}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        words = _words(session, setting, self.folder)
+        words += session.workload("decoder", *DECODER, "--turns")
+        environment = os.environ | session.environment() | STILL
+        self.steps = 0
+        self.child = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def _line(self, seconds: float) -> dict:
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.child.stdout, selectors.EVENT_READ)
+            if not ready.select(seconds):
+                raise TimeoutError("a decoder does not answer")
+        line = self.child.stdout.readline()
+        if not line:
+            raise RuntimeError(f"a decoder ended: exit status {self.child.wait()}")
+        return json.loads(line) if line.startswith("{") else self._line(seconds)
+
+    def wait(self) -> None:
+        self._line(START_SECONDS)
+
+    def turn(self, mode: str, seconds: float) -> float:
+        """Median of a step, in ns."""
+        self.child.stdin.write(f"{mode} {seconds}\n")
+        self.child.stdin.flush()
+        answer = self._line(ANSWER_SECONDS)
+        self.steps += answer["steps"]
+        return answer["median_ns"]
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self.child.stdin.close()
+        try:
+            self.child.wait(ANSWER_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+
+
+def _play(players: dict[str, Player]) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """Per setting and mode (step without the shim, step with it) of neighbouring turns; which of both
+    comes first changes from pair to pair."""
+    pairs: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for setting in players.keys() - {"none"}:
+        pairs[setting] = {}
+        for mode in MODES:
+            found = pairs[setting].setdefault(mode, [])
+            for number in range(TURNS[mode]):
+                order = ("none", setting) if number % 2 else (setting, "none")
+                took = {who: players[who].turn(mode, TURN_SECONDS[mode]) for who in order}
+                found.append((took["none"], took[setting]))
+    return pairs
+
+
+def turns(session: Session) -> None:
+    """Each round has new processes; `full` plays in the first one only."""
+    rounds: dict[str, dict[str, list]] = {}
+    for number in range(TURN_ROUNDS):
+        session.need(TURN_ROUND_SECONDS)
+        settings = ["none", "counts", *(["full"] if number == 0 else [])]
+        players: dict[str, Player] = {}
+        try:
+            for setting in settings:
+                players[setting] = Player(session, setting, number)
+            for player in players.values():
+                player.wait()
+            for setting, modes in _play(players).items():
+                for mode, pairs in modes.items():
+                    rounds.setdefault(setting, {}).setdefault(mode, []).append(pairs)
+        finally:
+            for player in players.values():
+                player.end()
+    for setting, modes in rounds.items():
+        for mode, played in modes.items():
+            cost = intervals.Interval(*(v - 1 for v in intervals.ratio_of_turns(played)))
+            name = f"{setting}, {mode}, against no shim"
+            each = [statistics.median(w / b - 1 for b, w in pairs) for pairs in played]
+            _conclude(session, name, setting, cost, rounds=len(played), of_rounds=each)
+    _predict(session, players["counts"], rounds["counts"]["eager"])
+
+
+def _predict(session: Session, player: Player, played: list) -> None:
+    """The share of an eager step that its hooked products take at the ns of call_cost.c."""
+    report = session.report(sorted((player.folder / "traces").glob("*.twt")))
+    added = session.figures.get("ns added to cublasGemmEx, events")
+    if not added or not player.steps:
+        return
+    calls = report["trace"].get("seen", 0) / player.steps
+    step_ns = statistics.median(base for pairs in played for base, _ in pairs)
+    session.figures["cost: counts, eager, predicted"] = {
+        "calls_per_step": calls,
+        "step_ns": step_ns,
+        "share": calls * added["value"] / step_ns,
+    }
 
 
 def step_times(path: pathlib.Path) -> dict[str, list[tuple[int, int]]]:
@@ -53,8 +162,9 @@ def _decode(session: Session, setting: str, number: int) -> Blocks:
     folder = session.work / name
     folder.mkdir(parents=True, exist_ok=True)
     times = folder / "steps.txt"
-    command = session.workload("decoder", *LOOP, "--step-times", str(times))
-    status = session.plain(name, _words(session, setting, folder) + command)
+    loop = (*DECODER, "--seconds", str(STRETCH_SECONDS), "--step-times", str(times))
+    words = _words(session, setting, folder) + session.workload("decoder", *loop)
+    status = session.plain(name, words, env=STILL)
     if status != 0:
         raise RuntimeError(f"{name}: exit status {status}")
     return {
@@ -64,26 +174,25 @@ def _decode(session: Session, setting: str, number: int) -> Blocks:
 
 
 def processes(session: Session, rounds_max: int = 6) -> None:
-    """As many rounds as the time holds, at least two."""
-    settings = ["none", *GPU_TIME]
+    """As many rounds as the time holds."""
+    settings = ["none", "windows"]
     rounds: list[dict[str, Blocks]] = []
     while len(rounds) < rounds_max:
         needed = PROCESS_SECONDS * len(settings)
-        if len(rounds) >= 2 and session.left() < needed:
+        if len(rounds) >= ROUNDS_MIN and session.left() < needed:
             break
         session.need(needed)
-        order = settings[len(rounds) % 4 :] + settings[: len(rounds) % 4]
+        order = settings[:: -1 if len(rounds) % 2 else 1]
         rounds.append({setting: _decode(session, setting, len(rounds)) for setting in order})
-    for setting in GPU_TIME:
-        for mode in rounds[0]["none"]:
-            pairs = [(one["none"][mode], one[setting][mode]) for one in rounds]
-            cost = intervals.Interval(*(v - 1 for v in intervals.ratio_of_rounds(pairs)))
-            name = f"{setting}, {mode}, against no shim"
-            _conclude(session, name, setting, cost, rounds=len(rounds))
+    for mode in MODES:
+        pairs = [(one["none"][mode], one["windows"][mode]) for one in rounds]
+        cost = intervals.Interval(*(v - 1 for v in intervals.ratio_of_rounds(pairs)))
+        name = f"windows, {mode}, against no shim"
+        _conclude(session, name, "windows", cost, rounds=len(rounds))
 
 
 def _conclude(
-    session: Session, name: str, setting: str, cost: intervals.Interval, **how: int
+    session: Session, name: str, setting: str, cost: intervals.Interval, **how
 ) -> None:
     session.figures[f"cost: {name}"] = cost._asdict() | how
     if setting in LIMITS:
@@ -91,60 +200,12 @@ def _conclude(
         session.check(f"cost: {name}", ok, limit=LIMITS[setting], **cost._asdict(), **how)
 
 
-def switched(session: Session, setting: str, mode: str, seconds: float) -> None:
-    """Recording against paused recording, in turns within one process."""
-    session.need(seconds + PROCESS_SECONDS)
-    name = f"switched-{setting}-{mode}"
-    folder = session.work / name
-    folder.mkdir(parents=True, exist_ok=True)
-    times = folder / "steps.txt"
-    loop = ("--mode", mode, "--batch", "16", "--seconds", str(seconds), "--pin")
-    command = session.workload("decoder", *loop, "--step-times", str(times))
-    words = _words(session, setting, folder) + command
-    environment = os.environ | session.environment()
-    with open(folder / "plan.json", "wb") as plan:
-        child = subprocess.Popen(words, stdout=plan, env=environment)
-    held = _switch(session, folder / "traces", child, session.left() - 1)
-    if child.returncode != 0:
-        raise RuntimeError(f"{name}: exit status {child.returncode}")
-    turns = _medians(step_times(times)[mode], held)
-    cost = intervals.Interval(*(value - 1 for value in intervals.alternating(turns, "on")))
-    _conclude(session, f"{setting}, {mode}, on against paused", setting, cost, turns=len(turns))
+def _settled(batches: list[float]) -> float:
+    """A quarter of the batches took less: what a call takes when nothing else gets in its way."""
+    return statistics.quantiles(batches, n=4)[0]
 
 
-def _switch(session: Session, traces: pathlib.Path, child: subprocess.Popen, seconds: float):
-    """Stretches [(word, begin_unix_ns, end_unix_ns)] in which an order was surely in force."""
-    held, word, end = [], "off", time.monotonic() + seconds
-    while child.poll() is None:
-        if time.monotonic() > end:
-            child.kill()
-            child.wait()
-            raise TimeoutError("the decoder did not end")
-        ordered = subprocess.run(
-            [session.tilewise, "ctl", str(traces), word], capture_output=True, check=False
-        )
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(SETTLE_SECONDS)
-        begin = time.time_ns()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(HOLD_SECONDS)
-        if ordered.returncode == 0:
-            held.append((word, begin, time.time_ns()))
-        word = "on" if word == "off" else "off"
-    return held
-
-
-def _medians(steps: list[tuple[int, int]], held: list) -> list[tuple[str, float]]:
-    """(order, median step) of each stretch in which a step lies whole."""
-    found = []
-    for word, begin, end in held:
-        inside = [length for start, length in steps if begin <= start and start + length <= end]
-        if inside:
-            found.append((word, statistics.median(inside)))
-    return found
-
-
-def calls(session: Session, rounds: int = 5) -> None:
+def calls(session: Session, rounds: int = 8) -> None:
     """ns per call that the hooks add, against a preload that does nothing."""
     session.need(CALL_COST_SECONDS * rounds * 3)
     program = str(session.tools / "call_cost")
@@ -167,21 +228,16 @@ def calls(session: Session, rounds: int = 5) -> None:
     for routine in measured[0]["empty"]:
         for setting in ("counts", "events"):
             pairs = [
-                tuple(one[key][routine]["ns"] for key in ("empty", setting)) for one in measured
+                (_settled(one["empty"][routine]["ns"]), _settled(one[setting][routine]["ns"]))
+                for one in measured
             ]
-            added = intervals.difference_of_rounds(pairs)
+            added = intervals.median_difference(pairs)
             rows = measured[0]["empty"][routine]["m"]
             session.figures[f"ns added to {routine}, {setting}"] = added._asdict() | {"m": rows}
 
 
-def switched_in_turn(session: Session) -> None:
-    """Eager only: a graph's steps repeat so well that processes() is enough for them."""
-    for setting in LIMITS:
-        switched(session, setting, "eager", seconds=45)
-
-
 CASES = {
     "cost-calls": calls,
-    "cost-switched": switched_in_turn,
+    "cost-turns": turns,
     "cost-processes": processes,
 }

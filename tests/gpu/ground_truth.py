@@ -122,7 +122,7 @@ def load(folder: pathlib.Path) -> Truth:
 
 
 def truth_row(call) -> dict:
-    row = {"k": 0, "batch": 1} | call._asdict()
+    row = {"k": 1, "batch": 1} | call._asdict()
     if isinstance(call, Call):
         row["dtype"] = call.dtype_c
         row["trans"] = call.trans_a if call.op == "gemv" else call.trans_a + call.trans_b

@@ -2,9 +2,10 @@
 """Intervals for A/B comparisons: bootstrap over blocks, and over rounds of blocks.
 
 Consecutive samples of one run are not independent (clocks, temperature, neighbours), so a block of
-them is one observation, its median.
+them is one observation.
 """
 
+import math
 import random
 import statistics
 from collections.abc import Callable, Sequence
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
-RATIOS_MIN = 3
+TURNS_MIN = 3
 
 
 class Interval(NamedTuple):
@@ -22,11 +23,12 @@ class Interval(NamedTuple):
 
 
 def blocks(samples: Sequence[float], count: int) -> list[float]:
-    """Medians of `count` stretches of equal length; what does not fill the last one is left out."""
+    """Means of `count` stretches of equal length: what is rare weighs as it does in the whole. What
+    does not fill the last one is left out."""
     length = len(samples) // count
     if length == 0:
         raise ValueError(f"{len(samples)} samples do not fill {count} blocks")
-    return [statistics.median(samples[i * length : (i + 1) * length]) for i in range(count)]
+    return [statistics.fmean(samples[i * length : (i + 1) * length]) for i in range(count)]
 
 
 def _bootstrap(value: float, draw: Callable[[random.Random], float]) -> Interval:
@@ -40,18 +42,31 @@ def _resample(values: Sequence[float], generator: random.Random) -> list[float]:
     return generator.choices(values, k=len(values))
 
 
-def alternating(held: Sequence[tuple[str, float]], changed: str) -> Interval:
-    """Stretches in which two settings took turns: each `changed` one against the mean of the other
-    setting's on both its sides, so that a slow drift cancels. At least three such are needed."""
-    ratios = [
-        middle[1] / statistics.fmean([before[1], after[1]])
-        for before, middle, after in zip(held, held[1:], held[2:], strict=False)
-        if middle[0] == changed and before[0] == after[0] != changed
-    ]
-    if len(ratios) < RATIOS_MIN:
-        raise ValueError(f"{len(ratios)} turns are too few for an interval")
+def ratio_of_turns(rounds: Sequence[Sequence[tuple[float, float]]]) -> Interval:
+    """Median of changed / base over neighbouring turns, in logarithms; a round is one pair of
+    processes as [(base, changed)]. Resampled are the rounds and the turns within them, so processes
+    that disagree widen the interval. At least three turns a round are needed."""
+    if not rounds or min(map(len, rounds)) < TURNS_MIN:
+        raise ValueError("too few turns for an interval")
+    logs = [[math.log(changed / base) for base, changed in turns] for turns in rounds]
+
+    def middle(chosen: Sequence[Sequence[float]]) -> float:
+        return math.exp(statistics.fmean(map(statistics.median, chosen)))
+
     return _bootstrap(
-        statistics.fmean(ratios), lambda generator: statistics.fmean(_resample(ratios, generator))
+        middle(logs),
+        lambda generator: middle(
+            [_resample(turns, generator) for turns in generator.choices(logs, k=len(logs))]
+        ),
+    )
+
+
+def median_difference(pairs: Sequence[tuple[float, float]]) -> Interval:
+    """Median over rounds of changed - base, where a round gave one figure each."""
+    differences = [changed - base for base, changed in pairs]
+    return _bootstrap(
+        statistics.median(differences),
+        lambda generator: statistics.median(_resample(differences, generator)),
     )
 
 
@@ -76,11 +91,6 @@ def _over_rounds(
 def ratio_of_rounds(rounds: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Interval:
     """Mean over rounds of changed / base; a round is one run of each, as blocks."""
     return _over_rounds(rounds, lambda base, changed: changed / base)
-
-
-def difference_of_rounds(rounds: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Interval:
-    """Mean over rounds of changed - base."""
-    return _over_rounds(rounds, lambda base, changed: changed - base)
 
 
 def judge(measured: Interval, limit: float) -> bool | None:

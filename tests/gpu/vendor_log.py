@@ -90,6 +90,7 @@ MATH_MODES = {
     "CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH": 8,
     "CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION": 16,
 }  # fmt: skip
+TF32_MODE = MATH_MODES["CUBLAS_TF32_TENSOR_OP_MATH"]
 EPILOGUES = {
     "DEFAULT": 1, "RELU": 2, "RELU_AUX": 130, "BIAS": 4, "RELU_BIAS": 6, "RELU_AUX_BIAS": 134,
     "DRELU": 136, "DRELU_BGRAD": 152, "GELU": 32, "GELU_AUX": 160, "GELU_BIAS": 36,
@@ -145,6 +146,12 @@ def math_mode(text: str) -> int:
     return sum(MATH_MODES.get(name.strip(), 0) for name in text.split("|"))
 
 
+def compute_in_mode(compute: str, operand: str, mode: int) -> str:
+    """What the handle's math mode, which a record names as it is at the call, makes of f32."""
+    single = operand in ("f32", "c64") and compute == "f32"
+    return "tf32" if single and mode & 15 == TF32_MODE else compute
+
+
 def scale_type(compute: str, operand: str) -> str:
     """What alpha and beta are in the entry points that take no scale type."""
     if operand in ("c64", "c128"):
@@ -189,8 +196,9 @@ def cublas_call(routine: str, kind: tuple[str, str, str], fields: dict[str, str]
     try:
         if "Grouped" in rest:
             return Call(routine, "gemm", batch=number(fields["group_count"]), batch_kind="grouped")
-        shared = _batch(rest, fields) | _types(letters, fields)
-        shared["math_mode"] = math_mode(fields.get("mathmode", ""))
+        mode = math_mode(fields.get("mathmode", ""))
+        shared = _batch(rest, fields) | _types(letters, fields) | {"math_mode": mode}
+        shared["compute"] = compute_in_mode(shared["compute"], shared["dtype_a"], mode)
         if name.lower() == "gemv":
             return _gemv(routine, fields, shared)
         return _gemm(routine, fields, shared)

@@ -238,6 +238,20 @@ control() {
         "$TILEWISE" ctl "$traces" status 2>&1 | grep -q 'no process'
 }
 check "ctl: off, on and status of a running process" control
+started_off() {
+    fresh
+    "$TILEWISE" ctl "$traces" off || return 1
+    launch "$host" paced 100000 &
+    local pid=$! first
+    sleep 1.5
+    "$TILEWISE" ctl "$traces" status | tee "$work/status1"
+    "$TILEWISE" ctl "$traces" on
+    wait $pid || return 1
+    first=$(awk 'NR == 2 { print $3 }' "$work/status1")
+    echo "seen $first, at last $(seen) of $(called)"
+    grep -q '^off ' "$work/status1" && [ "$(seen)" -gt "$((first + 1000))" ] && [ "$(seen)" -lt "$(called)" ]
+}
+check "ctl: a process that starts while it is off waits for on" started_off
 ctl_usage() {
     "$TILEWISE" ctl "$work/nowhere" off 2>"$work/err"
     [ $? -eq 2 ] && grep -q nowhere "$work/err" || return 1

@@ -515,6 +515,42 @@ Test(report_csv, one_row_per_shape, .init = setup)
     cr_assert(has(text, "gemm,f32,16,384,1536,1,NN,row,cblas_sgemm,skinny,1000,3000000,"));
 }
 
+/* A collective has no C: its type is that of what it writes. */
+static void setup_collective(void)
+{
+    struct tilewise_signature s = { .op = TILEWISE_OP_COLLECTIVE,
+                                    .dtype_a = TILEWISE_BF16,
+                                    .dtype_d = TILEWISE_BF16,
+                                    .entry = 1,
+                                    .m = 4096,
+                                    .n = 2,
+                                    .k = 1,
+                                    .batch = 1 };
+    build_trace();
+    trace = fixture_new(20);
+    for (size_t w = 0; w < 20; w++)
+        fixture_calls(trace, w, &s, 50, 1000);
+    s.dtype_a = s.dtype_d = TILEWISE_I64;
+    for (size_t w = 0; w < 20; w++)
+        fixture_calls(trace, w, &s, 50, 500);
+    fixture_done(trace);
+    analyse();
+}
+
+Test(report, a_collective_has_the_type_of_what_it_writes, .init = setup_collective)
+{
+    cr_assert_eq(analysis->nops, 2);
+    cr_assert_eq(analysis->ops[0].dtype, TILEWISE_BF16);
+    const char *lines = parse(print(JSON));
+    expect(lines, "shapes.0.dtype", "bf16");
+    expect(lines, "shapes.0.k", "1");
+    expect(lines, "shapes.1.dtype", "i64");
+    cr_assert(has(print(CSV), "collective,bf16,4096,2,1,1,"));
+    cr_assert(has(print(TEXT), "collective bf16"));
+    cr_assert(has(print(MD), "| collective bf16 |"));
+    cr_assert(has(print(HTML), "collective bf16"));
+}
+
 /* Hostile names in every place that a trace or a result can fill. */
 static const char *const attacks[] = {
     "</script><script>alert(1)</script>",

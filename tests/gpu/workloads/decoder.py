@@ -8,11 +8,16 @@ commas. The last line of stdout is JSON: per mode and batch size the prefill tim
 a step and how often each graph was launched (marks.py).
 
 With --seconds the decode loop runs that long instead of --steps. --step-times FILE gets a line "MODE
-BATCH START_UNIX_NS DURATION_NS" for each step: for comparing settings that change while it runs.
+BATCH START_UNIX_NS DURATION_NS" for each step.
+
+With --turns it decodes on demand: a line "MODE SECONDS" on stdin is answered by a line of JSON on
+stdout, what a step of that turn took. So two processes, one recorded, can take turns on one machine
+without paying their start each time. The first step of a turn is not in it.
 """
 
 import argparse
 import contextlib
+import gc
 import json
 import os
 import pathlib
@@ -178,6 +183,45 @@ def measure(given: argparse.Namespace, model: LlamaForCausalLM, mode: str, batch
     }
 
 
+def prepared(given: argparse.Namespace, model: LlamaForCausalLM, mode: str, graph: int):
+    """A decoder and its step, ready to run."""
+    decoder = Decoder(model, int(given.batch), given.prompt, given.steps)
+    decoder.prefill()
+    step: Callable = decoder.step
+    if mode == "graph":
+        step = capture(decoder, graph)
+    else:
+        for _ in range(WARM_UP_STEPS):
+            step()
+    synchronize(given)
+    return decoder, step
+
+
+def take_turns(given: argparse.Namespace, model: LlamaForCausalLM) -> None:
+    ready = {m: prepared(given, model, m, i) for i, m in enumerate(given.mode.split(","))}
+    keep_still(given)
+    print(json.dumps({"ready": list(ready)}), flush=True)
+    for line in sys.stdin:
+        mode, seconds = line.split()
+        given.seconds = float(seconds)
+        durations = [length for _, length in decode(given, *ready[mode])][1:]
+        answer = {
+            "steps": len(durations),
+            "median_ns": statistics.median(durations),
+            "mean_ns": statistics.fmean(durations),
+        }
+        print(json.dumps(answer), flush=True)
+
+
+def keep_still(given: argparse.Namespace) -> None:
+    """What is not the work: the main thread stays where it is, and garbage is not looked for."""
+    if given.pin:  # after the libraries have started their threads, so that it is this one alone
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mode", default="eager", help="eager, graph, compile (commas allowed)")
@@ -189,7 +233,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=0, help="run this long instead of --steps")
     parser.add_argument("--step-times", metavar="FILE", help="append each step's start and length")
     parser.add_argument("--phase-marks", action="store_true", help="NVTX ranges prefill and decode")
-    parser.add_argument("--pin", action="store_true", help="keep the main thread on one processor")
+    parser.add_argument("--turns", action="store_true", help="decode when stdin says so")
+    parser.add_argument(
+        "--pin", action="store_true", help="main thread on one processor, no garbage collection"
+    )
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     return parser.parse_args()
 
@@ -198,8 +245,10 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     given = arguments()
     model = build(given)
-    if given.pin:  # after the libraries have started their threads, so that it is this one alone
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if given.turns:
+        take_turns(given, model)
+        return 0
+    keep_still(given)
     runs, replays = [], {}
     for mode in given.mode.split(","):
         for batch in map(int, given.batch.split(",")):

@@ -7,6 +7,10 @@
  *   dump streams DIR   "stream N CALLS" of the events
  *   dump counters DIR  "seen N", "recorded N", "failed N", "dropped N", "complete 0|1"
  *   dump facts DIR     "KEY VALUE"
+ *   dump timeline DIR  "stream N KERNELS COPIES FILLS LAUNCHED FIRST GRAPH", "missing N", and
+ *                      "gaps NS ..." between the work of stream 1 to the nearest 100
+ *   dump phases DIR    "phase NAME ENTRIES ENDED CALLS", "mark NAME COUNT", "lost N" if any were,
+ *                      "without N": calls outside of every phase
  */
 #include <dirent.h>
 #include <stdbool.h>
@@ -14,11 +18,45 @@
 #include <string.h>
 
 #include "rowtext.h"
-#include "traces/reader.h"
+#include "traces/timeline.h"
 
-enum { SIGNATURES = 1 << 16, STREAMS = 1024 };
+enum { SIGNATURES = 1 << 16, STREAMS = 1024, NAMES = 1 << 12 };
 
 static unsigned long long calls[SIGNATURES], streams[STREAMS];
+
+/* By name. */
+static struct {
+    unsigned long long entries, ended, calls, marks;
+} phases[NAMES];
+static unsigned long long in_phases, lost;
+
+static void add_phases(const struct phase_rows *rows)
+{
+    for (size_t i = 0; i < rows->ntotals; i++) {
+        phases[rows->totals[i].name % NAMES].entries += rows->totals[i].entries;
+        phases[rows->totals[i].name % NAMES].ended += rows->totals[i].ended;
+    }
+    for (size_t i = 0; i < rows->ncalls; i++) {
+        phases[rows->calls[i].name % NAMES].calls += rows->calls[i].calls;
+        in_phases += rows->calls[i].calls;
+    }
+    for (size_t i = 0; i < rows->nmarks; i++)
+        phases[rows->marks[i].name % NAMES].marks++;
+    lost += rows->lost;
+}
+
+static void print_phases(const struct reader *r, unsigned long long recorded)
+{
+    for (uint32_t i = 0; i < NAMES; i++) {
+        if (phases[i].entries + phases[i].calls)
+            printf("phase %s %llu %llu %llu\n", reader_string(r, i), phases[i].entries,
+                   phases[i].ended, phases[i].calls);
+        if (phases[i].marks)
+            printf("mark %s %llu\n", reader_string(r, i), phases[i].marks);
+    }
+    lost ? printf("lost %llu\n", lost) : 0;
+    printf("without %llu\n", recorded - in_phases);
+}
 
 static void add_frame(const struct reader_frame *frame, bool with_facts)
 {
@@ -30,6 +68,8 @@ static void add_frame(const struct reader_frame *frame, bool with_facts)
     }
     for (size_t i = 0; i < frame->ncounts; i++)
         calls[frame->counts[i].signature % SIGNATURES] += frame->counts[i].calls;
+    if (frame->phases)
+        add_phases(frame->phases);
     for (size_t i = 0; with_facts && i < frame->nfacts; i++)
         printf("%s %s\n", frame->facts[i].key, frame->facts[i].value);
 }
@@ -68,14 +108,62 @@ static void print_calls(const struct reader *r, const char *what)
     }
 }
 
+static void print_stream(const struct timeline_stream *s)
+{
+    unsigned work[3] = { 0 }, launched = 0, first = 0, graph = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct timeline_interval *v = &s->interval[i];
+        work[v->work]++;
+        launched += v->launch_ns != GPU_NO_TIME;
+        first += v->is_first;
+        graph += v->in_graph;
+    }
+    printf("stream %u %u %u %u %u %u %u\n", s->stream, work[GPU_KERNEL], work[GPU_COPY],
+           work[GPU_FILL], launched, first, graph);
+}
+
+static void print_gaps(const struct timeline_stream *s)
+{
+    printf("gaps");
+    for (size_t i = 1; i < s->count && i < 6; i++)
+        printf(" %llu",
+               (unsigned long long)(s->interval[i].start_ns - s->interval[i - 1].end_ns + 50) /
+                   100 * 100);
+    printf("\n");
+}
+
+static int dump_timeline(const char *path)
+{
+    struct timeline *t;
+    struct timeline_window w;
+    unsigned long long missing = 0;
+    if (timeline_open(&t, path, NULL) != ST_OK)
+        return 1;
+    while (timeline_next(t, &w, NULL) == ST_OK) {
+        missing += w.missing;
+        for (size_t i = 0; i < w.nstreams; i++) {
+            print_stream(&w.streams[i]);
+            if (w.streams[i].stream == 1)
+                print_gaps(&w.streams[i]);
+        }
+    }
+    printf("missing %llu\n", missing);
+    timeline_close(t);
+    return 0;
+}
+
 static int dump(const char *path, const char *what)
 {
     struct reader *r;
     struct reader_frame frame;
     struct fault fault;
     size_t count;
+    if (strcmp(what, "timeline") == 0)
+        return dump_timeline(path);
     memset(calls, 0, sizeof calls);
     memset(streams, 0, sizeof streams);
+    memset(phases, 0, sizeof phases);
+    in_phases = lost = 0;
     if (reader_open(&r, path, &fault) != ST_OK)
         return 1;
     while (reader_next(r, &frame, &fault) == ST_OK)
@@ -86,6 +174,8 @@ static int dump(const char *path, const char *what)
         printf("seen %llu\nrecorded %llu\nfailed %llu\ndropped %llu\ncomplete %d\n",
                (unsigned long long)c->seen, (unsigned long long)c->recorded,
                (unsigned long long)c->failed, (unsigned long long)loss_total(c), shard->complete);
+    else if (strcmp(what, "phases") == 0)
+        print_phases(r, c->recorded);
     else if (strcmp(what, "streams") == 0)
         for (int i = 0; i < STREAMS; i++)
             streams[i] ? printf("stream %d %llu\n", i, streams[i]) : 0;

@@ -30,6 +30,8 @@ void fake_join(struct fake_stream *other, const struct fake_stream *stream);
 void fake_invalidate(struct fake_stream *stream);
 /* One success of `row` on a stream: executed now, or by the launches of the graph. */
 void fake_work(void *stream, struct fake_row *row);
+/* A library puts `row` into a graph. */
+void fake_graph_work(void *graph, struct fake_row *row);
 /* Let functions of the runtime call the driver's, by their exported names. */
 extern int fake_nested;
 

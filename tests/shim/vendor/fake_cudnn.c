@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A fake cuDNN from cudnn.def. Descriptors are what fake_cudnn.h says.
+ * A fake cuDNN from cudnn.def and cudnn_plan.def. Descriptors are what fake_cudnn.h says.
  */
 #include <string.h>
 
@@ -9,6 +9,7 @@
 enum {
 #define ROW(family, symbol) AT_##symbol,
 #include "tracer/cudnn.def"
+#include "tracer/cudnn_plan.def"
 #undef ROW
     ROWS
 };
@@ -16,6 +17,7 @@ enum {
 static struct fake_row rows[ROWS + 1] = {
 #define ROW(family, symbol) { #symbol, 0, 0, 0 },
 #include "tracer/cudnn.def"
+#include "tracer/cudnn_plan.def"
 #undef ROW
 };
 
@@ -64,6 +66,36 @@ int cudnnGetConvolutionGroupCount(const struct fake_conv *c, int *groups)
     return 0;
 }
 
+int cudnnGetSeqDataDescriptor(const struct fake_extent *e, int *type, int *count, int most,
+                              int *size, int *axis, size_t *lengths, size_t most_lengths,
+                              int *length, void *padding)
+{
+    (void)length;
+    (void)most_lengths;
+    *lengths = (size_t)e->size[1];
+    if (padding)
+        memset(padding, 0, sizeof(float));
+    return cudnnGetTensorNdDescriptor(e, most, type, count, size, axis);
+}
+
+int cudnnGetAttnDescriptor(const struct fake_attention *a, unsigned *mode, int *heads,
+                           double *scaler, int *type, int *compute, int *math, void **dropout,
+                           void **post_dropout, int *q, int *k, int *v, int *q_projected,
+                           int *k_projected, int *v_projected, int *o_projected, int *most_q,
+                           int *most_k, int *most_batch, int *most_beam)
+{
+    *mode = 0;
+    *heads = a->heads;
+    *scaler = 1;
+    *type = 2;
+    *compute = *math = 0;
+    *dropout = *post_dropout = NULL;
+    *q = *k = *v = a->size;
+    *q_projected = *k_projected = *v_projected = *o_projected = a->projected;
+    *most_q = *most_k = *most_batch = *most_beam = 1024;
+    return 0;
+}
+
 int cudnnGetStream(void *handle, void **stream)
 {
     *stream = handle;
@@ -72,13 +104,44 @@ int cudnnGetStream(void *handle, void **stream)
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
+void (*fake_cudnn_engine)(void *stream);
+
+static int execute(void *handle, const void *plan, struct fake_row *row)
+{
+    if (plan && !fake_cudnn_is_plan(plan))
+        return 1001;
+    if (fake_cudnn_engine)
+        fake_cudnn_engine(handle);
+    fake_work(handle, row);
+    return 0;
+}
+
+static int populate(const void *plan, void *graph)
+{
+    if (!fake_cudnn_is_plan(plan))
+        return 1001;
+    fake_graph_work(graph, &rows[AT_cudnnBackendExecute]);
+    return 0;
+}
+
+#define WORK               (fake_work(handle, row), 0)
+#define CUDNN_FORWARD_DO   WORK
+#define CUDNN_FUSED_DO     WORK
+#define CUDNN_TO_DATA_DO   WORK
+#define CUDNN_TO_FILTER_DO WORK
+#define CUDNN_ATTENTION_DO WORK
+#define CUDNN_EXECUTE_DO   execute(handle, plan, row)
+#define CUDNN_POPULATE_DO  populate(plan, graph)
+#define CUDNN_CREATE_DO    fake_cudnn_create((int)type, descriptor)
+#define CUDNN_FINALIZE_DO  fake_cudnn_finalize(descriptor)
+#define CUDNN_DESTROY_DO   fake_cudnn_destroy(descriptor)
+
 #define ROW(family, symbol)                                                                        \
     cudnnStatus_t symbol(family##_PARAMS)                                                          \
     {                                                                                              \
-        if (rows[AT_##symbol].status)                                                              \
-            return (cudnnStatus_t)rows[AT_##symbol].status;                                        \
-        fake_work(handle, &rows[AT_##symbol]);                                                     \
-        return 0;                                                                                  \
+        struct fake_row *row = &rows[AT_##symbol];                                                 \
+        return (cudnnStatus_t)(row->status ? row->status : family##_DO);                           \
     }
 #include "tracer/cudnn.def"
+#include "tracer/cudnn_plan.def"
 #undef ROW

@@ -35,11 +35,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cupti_callback *subscribed;
 static cupti_request *request;
 static cupti_completed *completed;
-static bool enabled[4][1024], activity;
+static bool enabled[4][1024], activity[32];
 static uint8_t *buffer;
 static size_t buffer_bytes, used;
 static uint64_t now_ns = 1000000, next_id = 100, made;
 static uint32_t correlation;
+static struct fake_launch how;
 static struct graph pending, graphs[GRAPHS];
 static int graph_count;
 
@@ -89,14 +90,22 @@ int cuptiActivityRegisterCallbacks(cupti_request *on_request, cupti_completed *o
 
 int cuptiActivityEnable(uint32_t kind)
 {
-    activity = kind == CUPTI_KIND_KERNEL;
+    activity[kind] = true;
     return 0;
 }
 
 int cuptiActivityDisable(uint32_t kind)
 {
-    (void)kind;
-    activity = false;
+    activity[kind] = false;
+    return 0;
+}
+
+/* Where the next record begins: its clock has nothing to do with the host's. */
+int cuptiGetTimestamp(uint64_t *ns)
+{
+    pthread_mutex_lock(&lock);
+    *ns = now_ns;
+    pthread_mutex_unlock(&lock);
     return 0;
 }
 
@@ -156,11 +165,11 @@ static void fire_graph(uint32_t id, struct cupti_graph g)
     fire(CUPTI_DOMAIN_RESOURCE, id, &(struct cupti_resource){ .descriptor = &g });
 }
 
-static void add_record(const char *name, uint64_t ns, uint32_t number, uint64_t node)
+static void add_record(struct record r, uint64_t ns)
 {
     pthread_mutex_lock(&lock);
     size_t most;
-    if (!activity || (scripted("drop") && ++made % 10 == 0)) {
+    if (!activity[r.kernel.kind] || (scripted("drop") && ++made % 10 == 0)) {
         pthread_mutex_unlock(&lock);
         return;
     }
@@ -169,10 +178,6 @@ static void add_record(const char *name, uint64_t ns, uint32_t number, uint64_t 
     if (!buffer)
         request(&buffer, &buffer_bytes, &most);
     if (buffer) {
-        struct record r = { .kernel = { .kind = CUPTI_KIND_KERNEL,
-                                        .correlation = number,
-                                        .name = name,
-                                        .node = node } };
         r.kernel.start = scripted("zero") ? 0 : now_ns;
         r.kernel.end = scripted("zero") ? 0 : now_ns + ns;
         memcpy(buffer + used, &r, sizeof r);
@@ -182,12 +187,42 @@ static void add_record(const char *name, uint64_t ns, uint32_t number, uint64_t 
     pthread_mutex_unlock(&lock);
 }
 
+void fake_how(const struct fake_launch *next)
+{
+    how = *next;
+}
+
+static void add_kernel(const char *name, uint64_t ns, uint32_t number, uint64_t node)
+{
+    struct record r = { .kernel = { .kind = CUPTI_KIND_KERNEL,
+                                    .correlation = number,
+                                    .name = name,
+                                    .node = node,
+                                    .device = how.device,
+                                    .stream = how.stream,
+                                    .grid = { how.grid[0], how.grid[1], how.grid[2] },
+                                    .block = { how.block[0], how.block[1], how.block[2] },
+                                    .shared_bytes = how.shared_bytes } };
+    add_record(r, ns);
+}
+
+void fake_move(int direction, uint64_t ns)
+{
+    struct cupti_move move = { .kind = direction ? CUPTI_KIND_COPY : CUPTI_KIND_FILL,
+                               .direction = (uint8_t)direction,
+                               .device = how.device,
+                               .stream = how.stream };
+    struct record r = { 0 };
+    memcpy(&r, &move, sizeof move);
+    add_record(r, ns);
+}
+
 void fake_kernel(const char *name, uint64_t ns)
 {
     uint32_t number = __atomic_add_fetch(&correlation, 2, __ATOMIC_RELAXED);
     fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_ENTER, number, NULL);
     fire_call(CUPTI_DOMAIN_DRIVER, DRIVER_LAUNCH, CUPTI_SITE_ENTER, number + 1, NULL);
-    add_record(name, ns, number, 0);
+    add_kernel(name, ns, number, 0);
     fire_call(CUPTI_DOMAIN_DRIVER, DRIVER_LAUNCH, CUPTI_SITE_EXIT, number + 1, NULL);
     fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_EXIT, number, NULL);
 }
@@ -238,6 +273,6 @@ void fake_graph_launch(void *exec)
     uint32_t number = __atomic_add_fetch(&correlation, 2, __ATOMIC_RELAXED);
     fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_GRAPH, CUPTI_SITE_ENTER, number, exec);
     for (int i = 0; i < g->count; i++)
-        add_record(g->node[i].name, g->node[i].ns, number, g->node[i].id);
+        add_kernel(g->node[i].name, g->node[i].ns, number, g->node[i].id);
     fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_GRAPH, CUPTI_SITE_EXIT, number, exec);
 }

@@ -9,6 +9,15 @@
 
 #include <stdint.h>
 
+/* How and where what follows is launched; all zero at first. */
+struct fake_launch {
+    uint32_t device, stream;
+    int32_t grid[3], block[3], shared_bytes;
+};
+void fake_how(const struct fake_launch *how);
+/* A copy, by CUPTI's number of its direction; 0: a fill. */
+void fake_move(int direction, uint64_t ns);
+
 /* A kernel launched through the runtime, which calls the driver. */
 void fake_kernel(const char *name, uint64_t ns);
 /* The same while its stream is captured: a node of the graph under way. */

@@ -94,6 +94,12 @@ void fake_work(void *address, struct fake_row *row)
         stream->graph->node[stream->graph->count++] = row;
 }
 
+void fake_graph_work(void *address, struct fake_row *row)
+{
+    struct graph *graph = address;
+    graph->node[graph->count++] = row;
+}
+
 static int begin(struct fake_stream *stream, struct graph *into)
 {
     pthread_mutex_lock(&lock);

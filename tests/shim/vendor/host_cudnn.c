@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls every row of cudnn.def: once refused, once accepted, and again with another padding, which
- * is another row; prints what the trace must hold. A family without a case here does not compile.
+ * Calls every row of cudnn.def: once refused, once accepted, and again with another padding (or
+ * number of features), which is another row; prints what the trace must hold. A family without a
+ * case here does not compile.
  */
 #include "fake_cudnn.h"
 #include "rowtext.h"
@@ -23,7 +24,16 @@ static struct fake_conv conv_of = { 0, 1, 2 };
     NULL, NULL, X, NULL, W, NULL, CONV, 0, NULL, 0, NULL, Y, NULL, Y, NULL, NULL, Y, NULL
 #define CUDNN_TO_DATA_CASE   NULL, NULL, W, NULL, Y, NULL, CONV, 0, NULL, 0, NULL, X, NULL
 #define CUDNN_TO_FILTER_CASE NULL, NULL, X, NULL, Y, NULL, CONV, 0, NULL, 0, NULL, W, NULL
-#define CUDNN_PLAN_CASE      NULL, NULL, NULL
+/* Four sequences of 32 queries and 48 keys, 8 heads of 64 features projected from 512. */
+static struct fake_extent queries_of = { F16, 4, { 32, 4, 1, 512 }, { 0, 1, 2, 3 } };
+static struct fake_extent keys_of = { F16, 4, { 48, 4, 1, 512 }, { 0, 1, 2, 3 } };
+static struct fake_attention attention_of = { 8, 512, 64 };
+
+#define Q (void *)&queries_of
+#define K (void *)&keys_of
+#define CUDNN_ATTENTION_CASE                                                                       \
+    NULL, (void *)&attention_of, -1, NULL, NULL, NULL, NULL, Q, NULL, NULL, K, NULL, K, NULL, Q,   \
+        NULL, 0, NULL, 0, NULL, 0, NULL
 
 static void expect_conv(const char *symbol)
 {
@@ -45,17 +55,31 @@ static void expect_conv(const char *symbol)
     rowtext_print(symbol, &s, 1); /* the other padding */
 }
 
-static void expect_plan(const char *symbol)
+static void expect_attention(const char *symbol)
 {
-    const struct tilewise_signature s = { .flags = TILEWISE_NOT_REPLAYABLE, .batch = 1 };
-    rowtext_print(symbol, &s, 2);
+    const struct tilewise_signature s = {
+        .op = TILEWISE_OP_ATTENTION,
+        .dtype_a = TILEWISE_F16,
+        .dtype_b = TILEWISE_F16,
+        .dtype_c = TILEWISE_F16,
+        .dtype_d = TILEWISE_F16,
+        .compute = TILEWISE_F32,
+        .flags = TILEWISE_NOT_REPLAYABLE,
+        .batch_kind = TILEWISE_BATCH_STRIDED,
+        .m = 32,
+        .n = 48,
+        .k = 64,
+        .batch = 32,
+    };
+    rowtext_print(symbol, &s, 1);
+    rowtext_print(symbol, &s, 1); /* the other number of features */
 }
 
 #define CUDNN_FORWARD_EXPECT   expect_conv
 #define CUDNN_FUSED_EXPECT     expect_conv
 #define CUDNN_TO_DATA_EXPECT   expect_conv
 #define CUDNN_TO_FILTER_EXPECT expect_conv
-#define CUDNN_PLAN_EXPECT      expect_plan
+#define CUDNN_ATTENTION_EXPECT expect_attention
 
 int main(void)
 {
@@ -65,9 +89,11 @@ int main(void)
     row->status = 8;                                                                               \
     wrong += symbol(family##_CASE) != 8;                                                           \
     row->status = 0;                                                                               \
+    attention_of.size = 512;                                                                       \
     conv_of.pad = 0;                                                                               \
     wrong += symbol(family##_CASE) != 0;                                                           \
     conv_of.pad = 1;                                                                               \
+    attention_of.size = 513;                                                                       \
     wrong += symbol(family##_CASE) != 0;                                                           \
     family##_EXPECT(#symbol);                                                                      \
     row++;

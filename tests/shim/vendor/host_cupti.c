@@ -25,7 +25,7 @@ cublasStatus_t cublasSgemm_v2(CUBLAS_GEMM_PARAMS(int, S));
 int cuptiSubscribe(void **subscriber, cupti_callback *callback, void *own);
 extern void (*fake_cublas_inner)(void *stream);
 
-enum { MAIN_NS = 3000, REDUCE_NS = 500, OTHER_NS = 7000 };
+enum { MAIN_NS = 3000, REDUCE_NS = 500, OTHER_NS = 7000, COPY_NS = 2000, FILL_NS = 600 };
 
 static bool capturing;
 static cublasHandle_t handle;
@@ -68,6 +68,24 @@ static void graph(void)
     for (int i = 0; i < 50; i++) {
         cudaGraphLaunch(exec, stream);
         fake_graph_launch(exec);
+    }
+}
+
+/* Two streams in turn, copies in between, and one kernel with two grids. */
+static void streams(void)
+{
+    const struct fake_launch on[] = {
+        { .stream = 7, .grid = { 16, 2, 1 }, .block = { 256, 1, 1 }, .shared_bytes = 4096 },
+        { .stream = 13, .grid = { 32, 2, 1 }, .block = { 128, 1, 1 } },
+    };
+    for (int i = 0; i < 40; i++) {
+        fake_how(&on[i % 2]);
+        sgemm(1, 8);
+        fake_kernel("flash_attention", OTHER_NS);
+        if (i % 4 == 0)
+            fake_move(1, COPY_NS);
+        if (i % 8 == 0)
+            fake_move(0, FILL_NS);
     }
 }
 
@@ -128,8 +146,9 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*run)(void);
-    } scenarios[] = { { "eager", eager },       { "graph", graph },   { "slowly", slowly },
-                      { "profiler", profiler }, { "forked", forked }, { "threads", threads } };
+    } scenarios[] = { { "eager", eager },    { "graph", graph },       { "streams", streams },
+                      { "slowly", slowly },  { "profiler", profiler }, { "forked", forked },
+                      { "threads", threads } };
     fake_cublas_inner = launch;
     stream = fake_stream();
     cublasCreate_v2(&handle);

@@ -26,7 +26,7 @@ enum { M = 70, N = 50, K = 30, LDA = 100, LDB = 101, LDC = 102, BATCH = 4 };
 enum { STRIDE_A = 10000, STRIDE_B = 20000, STRIDE_C = 30000, INCX = 2, INCY = -3 };
 #define BF16 ((cudaDataType)14)
 #define F32  ((cudaDataType)0)
-enum { COMPUTE_32F = 68 };
+enum { COMPUTE_32F = 68, RIGHT = 1, UPPER = 1, UNIT = 1 };
 
 static const cublasOperation_t group_trans_a[GROUPS] = { 1, 0 }, group_trans_b[GROUPS] = { 0, 1 };
 #define GROUP(name, first, second)                                                                 \
@@ -63,6 +63,16 @@ static struct cublas_element with_types(struct cublas_element e)
 #define CUBLAS_GEMV_ELEMENT(E)            OF_LETTER(E)
 #define CUBLAS_GEMV_BATCHED_ELEMENT(E)    OF_LETTER(E)
 #define CUBLAS_GEMV_STRIDED_ELEMENT(E)    OF_LETTER(E)
+#define CUBLAS_SYRK_ELEMENT(E)            OF_LETTER(E)
+#define CUBLAS_HERK_ELEMENT(E)            OF_LETTER(E)
+#define CUBLAS_SYRKX_ELEMENT(E)           OF_LETTER(E)
+#define CUBLAS_SYR2K_ELEMENT(E)           OF_LETTER(E)
+#define CUBLAS_HERKX_ELEMENT(E)           OF_LETTER(E)
+#define CUBLAS_HER2K_ELEMENT(E)           OF_LETTER(E)
+#define CUBLAS_SYMM_ELEMENT(E)            OF_LETTER(E)
+#define CUBLAS_TRSM_ELEMENT(E)            OF_LETTER(E)
+#define CUBLAS_TRSM_BATCHED_ELEMENT(E)    OF_LETTER(E)
+#define CUBLAS_TRMM_ELEMENT(E)            OF_LETTER(E)
 
 /* The arguments of each family. */
 #define CUBLAS_GEMM_CASE(I) h, 1, 0, M, N, K, PA, PA, LDA, PB, LDB, PB, PC, LDC
@@ -87,6 +97,16 @@ static struct cublas_element with_types(struct cublas_element e)
 #define CUBLAS_GEMV_BATCHED_CASE(I) CUBLAS_GEMV_CASE(I), BATCH
 #define CUBLAS_GEMV_STRIDED_CASE(I)                                                                \
     h, 1, M, N, PA, PA, LDA, STRIDE_A, PB, INCX, STRIDE_B, PB, PC, INCY, STRIDE_C, BATCH
+#define CUBLAS_SYRK_CASE(I)         h, UPPER, 1, N, K, PA, PA, LDA, PB, PC, LDC
+#define CUBLAS_HERK_CASE            CUBLAS_SYRK_CASE
+#define CUBLAS_SYRKX_CASE(I)        h, UPPER, 1, N, K, PA, PA, LDA, PB, LDB, PB, PC, LDC
+#define CUBLAS_SYR2K_CASE           CUBLAS_SYRKX_CASE
+#define CUBLAS_HERKX_CASE           CUBLAS_SYRKX_CASE
+#define CUBLAS_HER2K_CASE           CUBLAS_SYRKX_CASE
+#define CUBLAS_SYMM_CASE(I)         h, RIGHT, UPPER, M, N, PA, PA, LDA, PB, LDB, PB, PC, LDC
+#define CUBLAS_TRSM_CASE(I)         h, RIGHT, UPPER, 1, UNIT, M, N, PA, PA, LDA, PB, LDB
+#define CUBLAS_TRSM_BATCHED_CASE(I) CUBLAS_TRSM_CASE(I), BATCH
+#define CUBLAS_TRMM_CASE(I)         CUBLAS_TRSM_CASE(I), PC, LDC
 
 /* What must be recorded: alpha and beta were not read (host pointer mode). */
 static struct tilewise_signature row(uint8_t op, struct cublas_element e, int batch_kind)
@@ -150,6 +170,74 @@ static void expect(const char *entry, struct tilewise_signature s, bool with_com
 #define CUBLAS_GEMV_EXPECT(symbol, e)            expect(symbol, GEMV(e, NONE), false)
 #define CUBLAS_GEMV_BATCHED_EXPECT(symbol, e)    expect(symbol, GEMV(e, POINTERS), false)
 #define CUBLAS_GEMV_STRIDED_EXPECT(symbol, e)    expect(symbol, GEMV(e, STRIDED), false)
+
+/* A product with half of a matrix, or with half of a result: counted, never replayed. */
+static void expect_other(const char *entry, struct tilewise_signature s)
+{
+    s.flags = TILEWISE_NOT_REPLAYABLE;
+    rowtext_print(entry, &s, CALLS);
+}
+
+static struct tilewise_signature square(struct cublas_element e, int uplo)
+{
+    struct tilewise_signature s = row(TILEWISE_OP_GEMM, e, TILEWISE_BATCH_NONE);
+    s.m = N;
+    s.uplo = (uint8_t)uplo;
+    s.align_a = 4;
+    s.align_b = 3;
+    s.align_c = s.align_d = 1;
+    return s;
+}
+
+static void expect_syrk(const char *entry, struct cublas_element e, int flags)
+{
+    struct tilewise_signature s = square(e, TILEWISE_UPPER);
+    s.align_b = s.align_a;
+    s.ldb = s.lda;
+    s.flags = (uint16_t)flags;
+    rowtext_print(entry, &s, CALLS);
+}
+
+/* B symm(A): the matrix with two halves stands right. */
+static void expect_symm(const char *entry, struct cublas_element e)
+{
+    struct tilewise_signature s = square(e, TILEWISE_FULL);
+    s.m = M;
+    s.k = N;
+    s.trans_a = TILEWISE_N;
+    s.lda = LDB;
+    s.ldb = LDA;
+    s.align_a = 3;
+    s.align_b = 4;
+    expect_other(entry, s);
+}
+
+static void expect_triangle(const char *entry, struct cublas_element e, int kind, bool in_place)
+{
+    struct tilewise_signature s = row(TILEWISE_OP_OTHER, e, kind);
+    s.k = N;
+    s.beta = 0;
+    s.ldb = LDB;
+    s.ldc = s.ldd = in_place ? LDB : LDC;
+    if (kind == TILEWISE_BATCH_NONE) {
+        s.align_a = 4;
+        s.align_b = 3;
+        s.align_c = s.align_d = in_place ? 3 : 1;
+    }
+    expect_other(entry, s);
+}
+
+#define CUBLAS_SYRK_EXPECT(symbol, e)  expect_syrk(symbol, e, 0)
+#define CUBLAS_HERK_EXPECT(symbol, e)  expect_syrk(symbol, e, TILEWISE_NOT_REPLAYABLE)
+#define CUBLAS_SYRKX_EXPECT(symbol, e) expect_other(symbol, square(e, TILEWISE_UPPER))
+#define CUBLAS_SYR2K_EXPECT(symbol, e) expect_other(symbol, square(e, TILEWISE_FULL))
+#define CUBLAS_HERKX_EXPECT            CUBLAS_SYRKX_EXPECT
+#define CUBLAS_HER2K_EXPECT            CUBLAS_SYR2K_EXPECT
+#define CUBLAS_SYMM_EXPECT             expect_symm
+#define CUBLAS_TRSM_EXPECT(symbol, e)  expect_triangle(symbol, e, TILEWISE_BATCH_NONE, true)
+#define CUBLAS_TRSM_BATCHED_EXPECT(symbol, e)                                                      \
+    expect_triangle(symbol, e, TILEWISE_BATCH_POINTERS, true)
+#define CUBLAS_TRMM_EXPECT(symbol, e) expect_triangle(symbol, e, TILEWISE_BATCH_NONE, false)
 
 static struct fake_row *find(const char *symbol)
 {

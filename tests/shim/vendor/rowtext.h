@@ -27,8 +27,8 @@ static inline void rowtext_print(const char *entry, const struct tilewise_signat
            (long long)s->stride_c, (long long)s->stride_d);
     printf(" align %d%d%d%d scalars %d%d scales %d%d%d%d", s->align_a, s->align_b, s->align_c,
            s->align_d, s->alpha, s->beta, s->scale_a, s->scale_b, s->scale_c, s->scale_d);
-    printf(" epilogue %d math %d flags %d x %llu\n", s->epilogue, s->math_mode, s->flags & 0xff,
-           calls);
+    printf(" uplo %d epilogue %d math %d flags %d x %llu\n", s->uplo, s->epilogue, s->math_mode,
+           s->flags & 0xff, calls);
 }
 
 #endif

@@ -41,10 +41,22 @@ check "graphs: nodes belong to the calls that were captured" holds graph \
     "shapes[16]['calls'] == 150 and shapes[16]['gpu_time_ns'] == 150 * 3500"
 check "graphs: other nodes by name" holds graph "kernels['layer_norm']['launches'] == 50"
 
+timeline() { # NAME LINE...: these lines, in order
+    local name=$1
+    shift
+    dump timeline "$name" | diff - <(printf '%s\n' "$@")
+}
+streams() { ran streams full "" streams && holds streams "$adds_up and gpu['launches'] == 120"; }
+check "two streams: every launch has a record" streams
+check "two streams: each has its kernels, copies, fills, and when they were launched" timeline streams \
+    "gaps 1000 1000 1000 1000 14500" "missing 0" "stream 1 60 10 5 60 20 0" "stream 2 60 0 0 60 20 0"
+check "a graph's kernels are one launch each" timeline graph "gaps 1000 1000 1000 1000 1000" "missing 0" "stream 1 352 0 0 352 151 350"
+
 dropped() { ran drop full drop eager && holds drop "$adds_up and gpu['launches'] == 230 and gpu['dropped'] == 23"; }
 check "records that CUPTI drops are counted" dropped
 zero() { ran zero full zero eager && holds zero "$adds_up and gpu['untimed'] == 230 and shapes[8]['gpu_time_ns'] is None"; }
 check "records without times are launches, and no time" zero
+check "kernels without times are missing from the timeline" timeline zero "missing 230"
 
 windows() { ran windows windows "" slowly && holds windows "$adds_up and gpu['windows'] >= 1 and gpu['records'] > 10"; }
 check "windows: some launches are recorded, exactly" windows

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# cuDNN's plans: what each does is read once, when it is finalized, and counted at each execution.
+. "$TILEWISE_SOURCE/tests/tap.sh"
+. "$TILEWISE_SOURCE/tests/shim/vendor/vendor.sh"
+
+run() { recorded "$1" "$VENDOR_BIN/host_cudnn_plan" "$1"; }
+counted() { # NAME FAILED DROPPED
+    equal "$(counter seen "$1") $(counter failed "$1") $(counter dropped "$1")" \
+        "$(($(counter recorded "$1") + $3)) $2 $3"
+}
+rows_of() { run "$1" && same_rows "$1" && counted "$1" "${2:-0}" "${3:-0}"; }
+
+check "convolutions of each direction, each padding apart" rows_of convolutions
+check "the same graph built twice is one row" rows_of twice
+check "attention, as one operation and as two products with a softmax" rows_of attentions
+check "the gradient of attention, where it is clear which heads are whose" rows_of gradients
+check "a product" rows_of products_alone
+check "fused ends are told apart" rows_of fused
+check "graphs that are not understood are counted without a shape" rows_of shapes_unknown
+check "a type of a future library" rows_of types_unknown
+check "plans restored from JSON, and a broken one" rows_of from_json
+check "a destroyed plan's address is used again" rows_of reuse 2
+check "two threads build, execute and destroy" rows_of threads
+check "cuBLASLt called by an engine's library is part of the call" rows_of inner
+check "a host's call in the middle is not: it is dropped, and said" rows_of handler 0 10
+populates() { run populate && same_calls populate && counted populate 0 0; }
+check "a plan put into a CUDA graph counts by the launches" populates
+check "calls of the graph have a row of their own" \
+    equal "$(dump graphs populate)" "cudnnBackendPopulateCudaGraph 50"
+check "without the shim the program runs as well" "$VENDOR_BIN/host_cudnn_plan" convolutions
+
+real() { # PRELOADED...: the real cuDNN, where executions do nothing
+    TILEWISE_OUT="$work/real" LD_PRELOAD="$*" "$VENDOR_BIN/host_cudnn_real" >"$work/real.said"
+}
+real_rows() { real "$SHIM" "$VENDOR_BIN/libcudnn_nothing.so" && same_rows real; }
+if real "$VENDOR_BIN/libcudnn_nothing.so" 2>/dev/null; then
+    check "the real cuDNN tells what its plan does" real_rows
+else
+    skip "the real cuDNN tells what its plan does" "it makes no plan here"
+fi
+finish

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The text of a plan, whole, cut short and damaged: as cuDNN 9.19 wrote it, but for what stands
+ * behind the graph.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/cudnn_graph.h"
+#include "tracer/cudnn_plans.h"
+
+#define TENSOR(name, size, stride, is_virtual)                                                     \
+    "{\"name\":\"" name "\",\"dataType\":\"CUDNN_DATA_HALF\",\"dim\":" size ",\"stride\":" stride  \
+    ",\"isVirtual\":" is_virtual ",\"isByValue\":false,\"vectCount\":1,\"vectDim\":-1,"            \
+    "\"ptrAlignment\":16,\"reordering\":\"CUDNN_TENSOR_REORDERING_NONE\"}"
+#define PLAN(tensors, nodes)                                                                       \
+    "{\"cudnnVersion\":91900,\"schemaVersion\":4,\"operationGraph\":{\"finalizeMode\":"            \
+    "\"CONV_FORWARD\",\"tensors\":[" tensors "],\"nodes\":[" nodes "]},\"GPUProfile\":{"           \
+    "\"maxGridSize\":[2147483647,65535,65535]},\"engine\":{\"engineId\":62}}"
+#define CONV(pad)                                                                                  \
+    PLAN(TENSOR("119", "[128,64,3,3]", "[576,9,3,1]", "false") "," TENSOR(                         \
+             "120", "[8,64,56,56]", "[200704,3136,56,1]",                                          \
+             "false") "," TENSOR("121", "[8,128,56,56]", "[401408,3136,56,1]", "false"),           \
+         "{\"operation\":\"CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR\",\"mode\":"     \
+         "\"CUDNN_CROSS_CORRELATION\",\"mathPrec\":\"CUDNN_DATA_FLOAT\",\"alpha\":1.0,\"beta\":"   \
+         "0.0,\"pad\":" pad                                                                        \
+         ",\"stride\":[1,1],\"dilation\":[1,1],\"X\":\"120\",\"W\":\"119\",\"Y\":\"121\"}")
+
+/* A copy that ends where the text ends, so that reading on is seen by a sanitizer. */
+static struct tilewise_signature read_bytes(const char *text, size_t bytes)
+{
+    struct cudnn_graph *graph = malloc(sizeof *graph);
+    char *copy = malloc(bytes ? bytes : 1);
+    struct tilewise_signature key;
+    memcpy(copy, text, bytes);
+    cudnn_graph_read(graph, (struct json){ copy, copy + bytes }, &key);
+    free(copy);
+    free(graph);
+    return key;
+}
+
+static struct tilewise_signature read_text(const char *text)
+{
+    return read_bytes(text, strlen(text));
+}
+
+Test(cudnn_graph, a_convolution)
+{
+    struct tilewise_signature s = read_text(CONV("[1,1]")), other = read_text(CONV("[0,0]"));
+    cr_assert_eq(s.op, TILEWISE_OP_CONV);
+    cr_assert(s.m == 128 && s.n == 3136 && s.k == 576 && s.batch == 8);
+    cr_assert(s.flags & TILEWISE_NOT_REPLAYABLE);
+    cr_assert_neq(s.flags, other.flags, "another padding is another row");
+}
+
+Test(cudnn_graph, text_that_ends_early_has_no_shape)
+{
+    const char *text = CONV("[1,1]");
+    size_t graph_ends = (size_t)(strstr(text, "]},\"GPU") - text) + 2;
+    for (size_t i = 0; i < strlen(text); i++)
+        cr_assert_eq(read_bytes(text, i).op == TILEWISE_OP_CONV, i > graph_ends, "%zu", i);
+}
+
+Test(cudnn_graph, damaged_text_is_read_to_its_end_and_no_further)
+{
+    const char *text = CONV("[1,1]"), damage[] = "{}[]\",:\\0-x";
+    size_t bytes = strlen(text);
+    char *copy = strdup(text);
+    for (size_t i = 0; i < bytes; i++)
+        for (const char *d = damage; *d; d++) {
+            copy[i] = *d;
+            struct tilewise_signature s = read_bytes(copy, bytes);
+            cr_assert(s.m >= 0 && s.n >= 0 && s.k >= 0);
+            copy[i] = text[i];
+        }
+    free(copy);
+}
+
+Test(cudnn_graph, sizes_that_are_none)
+{
+    const char *const size[] = { "[8,64,56]",    "[8,64,56,56,1,1,1,1,1]",
+                                 "[8,63,56,56]", "[8,64,56,99999999999999999999]",
+                                 "[]",           "64" };
+    const char *text = CONV("[1,1]"), *at = strstr(text, "[8,64,56,56]");
+    for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+        char changed[4096];
+        snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, size[i],
+                 at + strlen("[8,64,56,56]"));
+        cr_assert_eq(read_text(changed).op, TILEWISE_OP_OTHER, "%s", size[i]);
+    }
+}
+
+static char many[CUDNN_GRAPH_NODES * 512];
+
+Test(cudnn_graph, too_many_tensors)
+{
+    char *at = many + sprintf(many, "{\"operationGraph\":{\"tensors\":[");
+    for (int i = 0; i <= CUDNN_GRAPH_TENSORS; i++)
+        at += sprintf(at, "%s{\"name\":\"%d\",\"dim\":[1],\"stride\":[1]}", i ? "," : "", i);
+    sprintf(at, "],\"nodes\":[{\"operation\":\"X\"}]}}");
+    cr_assert_eq(read_text(many).op, TILEWISE_OP_OTHER);
+}
+
+Test(cudnn_plans, a_full_place_refuses_and_forgets)
+{
+    enum { PLANS = 20000 };
+    struct tilewise_signature key = { .op = TILEWISE_OP_CONV }, found;
+    int kept = 0, wrong = 0;
+    for (uintptr_t i = 1; i <= PLANS; i++) {
+        key.m = (int64_t)i;
+        cudnn_plans_put((void *)(i * 64), &key);
+    }
+    for (uintptr_t i = 1; i <= PLANS; i++)
+        if (cudnn_plans_get((void *)(i * 64), &found)) {
+            kept++;
+            wrong += found.m != (int64_t)i;
+            cudnn_plans_forget((void *)(i * 64));
+            wrong += cudnn_plans_get((void *)(i * 64), &found);
+        }
+    cr_assert(kept > 4096 && kept <= 8192, "%d", kept);
+    cr_assert_eq(wrong, 0);
+    cr_assert_not(cudnn_plans_get(NULL, &found));
+}
