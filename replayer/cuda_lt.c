@@ -7,23 +7,7 @@
 
 #include "replayer/cuda_session.h"
 
-/* cublasLt's numbers of attributes; tests/unit holds them against the recorder's table. */
-enum {
-    DESC_TRANS_A = 3,
-    DESC_TRANS_B = 4,
-    DESC_EPILOGUE = 7,
-    DESC_BIAS_POINTER = 8,
-    DESC_SCALE_POINTER = 17, /* A; then B, C, D */
-    DESC_FAST_ACCUM = 25,
-    DESC_BIAS_TYPE = 26,
-    DESC_SCALE_MODE = 31, /* A; then B, C, D */
-    LAYOUT_ORDER = 1,
-    LAYOUT_BATCH = 5,
-    LAYOUT_STRIDE = 6,
-    PREFERENCE_WORKSPACE = 1,
-    PREFERENCE_ALIGN_A = 5, /* then B, C, D */
-    BIAS_TYPE_SHIFT = 11,   /* in signature.epilogue: cublasLt's bits below, our type above */
-};
+enum { BIAS_TYPE_SHIFT = 11 }; /* in signature.epilogue: cublasLt's bits below, our type above */
 
 /* A matrix as it is stored. */
 struct stored {
@@ -72,21 +56,24 @@ static bool make_desc(struct backend_session *session)
     bool good =
         session->api.cublasLtMatmulDescCreate(&session->problem.desc, cuda_entry_compute_type(s),
                                               cuda_entry_data_type(s->scale)) == 0 &&
-        set_desc(session, DESC_TRANS_A, &ta, sizeof ta) &&
-        set_desc(session, DESC_TRANS_B, &tb, sizeof tb);
+        set_desc(session, CUBLASLT_DESC_TRANS_A, &ta, sizeof ta) &&
+        set_desc(session, CUBLASLT_DESC_TRANS_B, &tb, sizeof tb);
     if (epilogue)
-        good = good && set_desc(session, DESC_EPILOGUE, &epilogue, sizeof epilogue);
+        good = good && set_desc(session, CUBLASLT_DESC_EPILOGUE, &epilogue, sizeof epilogue);
     if (session->bias)
-        good = good && set_desc(session, DESC_BIAS_POINTER, &session->bias, sizeof session->bias);
+        good = good &&
+               set_desc(session, CUBLASLT_DESC_BIAS_POINTER, &session->bias, sizeof session->bias);
     if (session->bias && bias_type >= 0)
-        good = good && set_desc(session, DESC_BIAS_TYPE, &bias_type, sizeof bias_type);
+        good = good && set_desc(session, CUBLASLT_DESC_BIAS_TYPE, &bias_type, sizeof bias_type);
     if (fast)
-        good = good && set_desc(session, DESC_FAST_ACCUM, &fast, sizeof fast);
+        good = good && set_desc(session, CUBLASLT_DESC_FAST_ACCUM, &fast, sizeof fast);
     for (int i = 0; good && i < 4; i++) {
         int mode = modes[i] - 1;
         if (session->scale[i])
-            good = set_desc(session, DESC_SCALE_POINTER + i, &session->scale[i], sizeof(void *)) &&
-                   (mode == 0 || set_desc(session, DESC_SCALE_MODE + i, &mode, sizeof mode));
+            good = set_desc(session, CUBLASLT_DESC_A_SCALE_POINTER + i, &session->scale[i],
+                            sizeof(void *)) &&
+                   (mode == 0 ||
+                    set_desc(session, CUBLASLT_DESC_A_SCALE_MODE + i, &mode, sizeof mode));
     }
     return good;
 }
@@ -100,12 +87,12 @@ static bool make_layout(struct backend_session *session, int i, const struct sto
     bool good = api->cublasLtMatrixLayoutCreate(layout, cuda_entry_data_type(m->dtype),
                                                 (uint64_t)m->rows, (uint64_t)m->cols, m->ld) == 0;
     if (good && order)
-        good =
-            api->cublasLtMatrixLayoutSetAttribute(*layout, LAYOUT_ORDER, &order, sizeof order) == 0;
+        good = api->cublasLtMatrixLayoutSetAttribute(*layout, CUBLASLT_LAYOUT_ORDER, &order,
+                                                     sizeof order) == 0;
     if (good && s->batch_kind == TILEWISE_BATCH_STRIDED)
-        good = api->cublasLtMatrixLayoutSetAttribute(*layout, LAYOUT_BATCH, &batch, sizeof batch) ==
-                   0 &&
-               api->cublasLtMatrixLayoutSetAttribute(*layout, LAYOUT_STRIDE, &m->stride,
+        good = api->cublasLtMatrixLayoutSetAttribute(*layout, CUBLASLT_LAYOUT_BATCH, &batch,
+                                                     sizeof batch) == 0 &&
+               api->cublasLtMatrixLayoutSetAttribute(*layout, CUBLASLT_LAYOUT_STRIDE, &m->stride,
                                                      sizeof m->stride) == 0;
     return good;
 }
@@ -153,13 +140,13 @@ static bool set_preference(struct backend_session *session, void *preference,
     const struct tilewise_signature *s = &session->signature;
     const uint8_t classes[] = { s->align_a, s->align_b, s->align_c,
                                 s->ldd ? s->align_d : s->align_c };
-    bool good = session->api.cublasLtMatmulPreferenceSetAttribute(preference, PREFERENCE_WORKSPACE,
-                                                                  &workspace_bytes,
-                                                                  sizeof workspace_bytes) == 0;
+    bool good = session->api.cublasLtMatmulPreferenceSetAttribute(
+                    preference, CUBLASLT_PREFERENCE_WORKSPACE, &workspace_bytes,
+                    sizeof workspace_bytes) == 0;
     for (int i = 0; good && i < 4; i++) {
         uint32_t bytes = 1u << (classes[i] < 4 ? classes[i] : 4);
-        good = session->api.cublasLtMatmulPreferenceSetAttribute(preference, PREFERENCE_ALIGN_A + i,
-                                                                 &bytes, sizeof bytes) == 0;
+        good = session->api.cublasLtMatmulPreferenceSetAttribute(
+                   preference, CUBLASLT_PREFERENCE_ALIGN_A + i, &bytes, sizeof bytes) == 0;
     }
     return good;
 }

@@ -40,6 +40,19 @@ static bool refuse(struct stage *s, enum result_status status, const char *forma
     return false;
 }
 
+static const char *complaint(const struct stage *s)
+{
+    const struct backend *backend = s->job->backend;
+    return backend->complaint ? backend->complaint(s->job->session) : "";
+}
+
+/* What a kernel breaks shows when its work is waited for. */
+static bool device_failed(struct stage *s)
+{
+    const char *text = complaint(s);
+    return refuse(s, RESULT_FAILED, "%.150s", text[0] ? text : "copying from or to it failed");
+}
+
 size_t verify_bytes(const struct operand shapes[OPERAND_COUNT])
 {
     size_t total = 0;
@@ -151,14 +164,15 @@ static bool upload(struct stage *s, enum operand_name name)
 static bool run_once(struct stage *s)
 {
     if (!upload(s, OPERAND_C))
-        return refuse(s, RESULT_FAILED, "copying to the device failed");
+        return device_failed(s);
     int error = s->job->run(s->job->context, &s->args);
     s->report->runs++;
     if (error)
-        return refuse(s, RESULT_FAILED, "run() returned %d (%s)", error, strerror(-error));
+        return refuse(s, RESULT_FAILED, "run() returned %d (%s)%s%.100s", error, strerror(-error),
+                      complaint(s)[0] ? ": " : "", complaint(s));
     if (s->job->backend->read(s->job->session, s->after.bytes, s->device[OPERAND_C],
                               s->after.total_bytes) != ST_OK)
-        return refuse(s, RESULT_FAILED, "copying from the device failed");
+        return device_failed(s);
     return true;
 }
 
@@ -253,7 +267,7 @@ static bool check_class(struct stage *s, enum data_class class)
     if (s->report->runs == 0 && !check_can_fail(s, class))
         return false;
     if (!upload(s, OPERAND_A) || !upload(s, OPERAND_B))
-        return refuse(s, RESULT_FAILED, "copying to the device failed");
+        return device_failed(s);
     return run_once(s) && check_result(s, class);
 }
 

@@ -59,8 +59,11 @@ enum cuda_gemm_family {
     CUDA_GEMM_F64
 };
 
-/* Tiles of a family, best for large problems first. */
-const struct cuda_gemm_tile *cuda_gemm_tiles(enum cuda_gemm_family family, size_t *count);
+/* Tiles of a family, those for large problems first. The last one of F16, BF16 and TF32 takes
+ * operands of any alignment; the others want lines of A and B that begin at multiples of 16 bytes
+ * (operand.h) and answer -ENOTSUP. */
+size_t cuda_gemm_tile_count(enum cuda_gemm_family family);
+const struct cuda_gemm_tile *cuda_gemm_tile_of(enum cuda_gemm_family family, size_t tile);
 int cuda_gemm_launch(enum cuda_gemm_family family, size_t tile, const struct cuda_gemm_problem *p);
 
 /* y = alpha x + y, each element rounded once from a fused multiply-add in f32 (f64 for f64). m runs
