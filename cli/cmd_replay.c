@@ -29,8 +29,11 @@ static const struct option_row rows[] = {
     { "budget", 0, OPTION_SECONDS, "TIME", "wall time to spend on measuring", &budget_s, NULL },
     { "threads", 0, OPTION_COUNT, "N", "threads of baseline and candidates (default: all usable)",
       &threads, NULL },
-    { "mode", 0, OPTION_CHOICE, "list|check|perf",
-      "show the plan, verify the candidates, or verify and time them", &mode, "list|check|perf" },
+    { "mode", 0, OPTION_CHOICE, "list|check|bitwise|perf",
+      "show the plan, verify the candidates, hold their bits against the recorded call's, or "
+      "verify "
+      "and time them",
+      &mode, "list|check|bitwise|perf" },
     { "device", 0, OPTION_CHOICE, "cpu|cuda|auto",
       "where to replay (default: where the trace was made, if this machine can)", &device,
       "cpu|cuda|auto" },
@@ -203,7 +206,8 @@ static struct replay_options options_of(const struct plan *plan,
             .open = open_options(),
             .reference = ref_compute,
             .cold = strcmp(regime, "cold") == 0,
-            .check_only = is_mode("check"),
+            .check_only = is_mode("check") || is_mode("bitwise"),
+            .bitwise = is_mode("bitwise"),
             .max_bytes = memory_budget(target),
             .level = timing_level(only ? 1 : plan->nworks),
             .seed = seed,
@@ -305,7 +309,8 @@ int cmd_replay(int argc, char **argv)
         .traces = argv + first,
         .ntraces = argc - first,
         .live = isatty(STDERR_FILENO),
-        .check_only = is_mode("check"),
+        .check_only = is_mode("check") || is_mode("bitwise"),
+        .bitwise = is_mode("bitwise"),
         .one_only = only != 0,
     };
     enum status st = load_candidates(&candidates, paths, npaths, &fault);

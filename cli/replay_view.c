@@ -67,8 +67,8 @@ static const char *origin_of(const struct candidates *candidates, const char *na
 static void print_reproducer(const struct replay_view *view, size_t item, const char *name)
 {
     const char *origin = origin_of(view->candidates, name);
-    printf("        reproduce: tilewise replay --mode check --only %zu --kernel %s%s", item + 1,
-           name, view->settings);
+    printf("        reproduce: tilewise replay --mode %s --only %zu --kernel %s%s",
+           view->bitwise ? "bitwise" : "check", item + 1, name, view->settings);
     if (origin[0] == '/')
         printf(" --candidate %s", origin);
     for (int i = 0; i < view->ntraces; i++)
@@ -133,6 +133,10 @@ void replay_view_case(void *context, size_t item, const struct result_case *row)
         printf("  %s", result_status_name(row->status));
     }
     printf("%s%s\n", row->reason[0] ? "  " : "", row->reason);
+    if (row->slowed_share > 0)
+        printf("      the device was slowed down (too hot, or held back) in %.0f %% of that time, "
+               "at %.0f MHz\n",
+               100 * row->slowed_share, row->clock_mhz);
     for (size_t i = 0; i < row->ncandidates; i++)
         print_candidate(view, item, &row->candidates[i]);
     fflush(stdout);

@@ -16,6 +16,7 @@ struct replay_view {
     const char *settings; /* options that change the data or the work, for the same line */
     bool live;            /* stderr is a terminal: show progress */
     bool check_only;      /* nothing is timed */
+    bool bitwise;         /* --mode bitwise */
     bool one_only;        /* --only: one row is measured, be it a twin or not */
     size_t rest;          /* unplanned rows so far */
     double rest_share;    /* of the recorded time */

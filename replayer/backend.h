@@ -49,6 +49,13 @@ struct backend_burst {
     bool cold;    /* nothing of the operands may be in a cache at the start */
 };
 
+/* The device's clock while it worked. */
+struct backend_clock {
+    double mhz, least_mhz; /* mean and least; NaN: nobody knows */
+    double slowed_share;   /* of the samples: too hot, or held back from outside */
+    double capped_share;   /* of the samples: at the limit of its power, as heavy work is */
+};
+
 struct backend_session; /* of one backend; opaque */
 
 struct backend {
@@ -103,6 +110,9 @@ struct backend {
     double (*burst)(struct backend_session *session, const struct backend_burst *burst);
     /* Optional. What went wrong on the device last, one line; "" for nothing. */
     const char *(*complaint)(struct backend_session *session);
+
+    /* Optional. Since the last call. */
+    struct backend_clock (*clock)(struct backend_session *session);
 
     /* Required. Best memory rate in bytes per second, read + write, out of the caches. */
     enum status (*bandwidth)(struct backend_session *session, double *bytes_per_s);

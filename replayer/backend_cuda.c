@@ -157,6 +157,7 @@ static enum status cuda_open(struct backend_session **out, const struct backend_
         return st;
     }
     describe_device(session);
+    cuda_clock_open(session);
     *out = session;
     return ST_OK;
 }
@@ -422,6 +423,7 @@ const struct backend backend_cuda = {
     .baseline = cuda_baseline,
     .burst = cuda_burst_run,
     .complaint = cuda_complaint,
+    .clock = cuda_clock_take,
     .bandwidth = cuda_bandwidth,
     .fill_args = cuda_fill_args,
 };

@@ -64,6 +64,7 @@ struct cuda_lt_found {
     X(cudaGetLastError,           int, (void))                                                     \
     X(cudaRuntimeGetVersion,      int, (int *version))                                             \
     X(cudaDeviceGetAttribute,     int, (int *value, int attribute, int device))                    \
+    X(cudaDeviceGetPCIBusId,      int, (char *id, int bytes, int device))                          \
     X(cudaMemGetInfo,             int, (size_t *free_bytes, size_t *total_bytes))                  \
     X(cudaMalloc,                 int, (void **memory, size_t bytes))                              \
     X(cudaFree,                   int, (void *memory))                                             \

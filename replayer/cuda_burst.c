@@ -110,6 +110,7 @@ static double launch(struct backend_session *session, void *exec, bool cold)
     failed = failed || api->cudaGraphLaunch(exec, session->stream);
     if (session->outside)
         failed = failed || mark(session, session->stop, 0);
+    cuda_clock_sample(session);
     int error = api->cudaStreamSynchronize(session->stream);
     return cuda_session_failed(session, error, "running a graph") || failed ? NAN
                                                                             : elapsed_ns(session);

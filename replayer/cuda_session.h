@@ -41,6 +41,15 @@ struct cuda_pointer_set {
     void **device; /* A's, B's, C's, `batch` each */
 };
 
+struct cuda_clock {
+    void *device; /* NVML's handle */
+    int (*get_clock)(void *device, int kind, unsigned *mhz);
+    int (*get_reasons)(void *device, unsigned long long *reasons);
+    double sum_mhz;
+    uint64_t samples, slowed, capped;
+    struct backend_clock reading;
+};
+
 struct backend_session {
     struct cuda_api api;
     struct backend_info info;
@@ -64,6 +73,7 @@ struct backend_session {
     size_t next_recording;
     struct cuda_pointer_set pointers[CUDA_POINTER_SETS_MAX];
     size_t npointers;
+    struct cuda_clock clock;
     char complaint[160];
 };
 
@@ -82,6 +92,12 @@ void cuda_lt_release(struct backend_session *session);
 /* cuda_burst.c */
 double cuda_burst_run(struct backend_session *session, const struct backend_burst *burst);
 void cuda_burst_forget(struct backend_session *session);
+
+/* cuda_clock.c: what NVML says while the device works; NaN where there is no NVML. take() starts
+ * anew. */
+void cuda_clock_open(struct backend_session *session);
+void cuda_clock_sample(struct backend_session *session);
+struct backend_clock cuda_clock_take(struct backend_session *session);
 
 /* Remember what the runtime says about `error`; true if there is one. */
 bool cuda_session_failed(struct backend_session *session, int error, const char *what);

@@ -218,7 +218,7 @@ static int run_arm(void *context, const struct tilewise_args *args)
 static void verify_arm(struct bench *b, struct arm arm, size_t scratch_bytes,
                        struct verify_report *report)
 {
-    struct routine_context context = { b, arm };
+    struct routine_context context = { b, arm }, recorded = { b, { .routine = 0 } };
     struct verify_job job = {
         .backend = b->setup->backend,
         .session = b->session,
@@ -226,6 +226,8 @@ static void verify_arm(struct bench *b, struct arm arm, size_t scratch_bytes,
         .reference = b->setup->reference,
         .run = run_arm,
         .context = &context,
+        .twin = b->setup->bitwise && arm.is_candidate ? run_arm : NULL,
+        .twin_context = &recorded,
         .scratch_bytes = scratch_bytes,
         .kappa = backend_kappa(b->setup->backend, b->signature),
         .seed = b->setup->seed,
@@ -280,11 +282,18 @@ static unsigned choose_right(struct bench *b, const struct timing_samples *sampl
     }
 }
 
+static struct backend_clock clock_of(const struct bench *b)
+{
+    const struct backend *backend = b->setup->backend;
+    const struct backend_clock unknown = { .mhz = NAN, .least_mhz = NAN };
+    return backend->clock ? backend->clock(b->session) : unknown;
+}
+
 static void baseline_failed(struct measure_baseline *out, enum result_status status,
                             const char *reason)
 {
     out->status = status;
-    out->recorded_ns = out->best_ns = out->noise = NAN;
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = NAN;
     snprintf(out->reason, sizeof out->reason, "%.190s", reason);
 }
 
@@ -314,6 +323,7 @@ void measure_baseline(void *job, void *message)
         .best_ns = timing_median_ns(&samples, best),
         .noise = timing_noise(&samples, 0, 1),
         .rounds = samples.rounds,
+        .clock = clock_of(&b),
     };
     memcpy(out->best_name, b.routines.name[out->best], sizeof out->best_name);
     b.setup->backend->close(b.session);

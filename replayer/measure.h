@@ -18,6 +18,7 @@ struct measure_setup {
     compare_reference *reference;
     bool cold;          /* rotate buffers beyond the last cache; else one set */
     bool check_only;    /* verify, time nothing */
+    bool bitwise;       /* and compare with the recorded call's own result, bit for bit */
     uint64_t max_bytes; /* of buffers in one case */
     double level;       /* of the intervals that decide (timing_level) */
     uint64_t seed;
@@ -70,6 +71,7 @@ struct measure_baseline {
     char best_name[BACKEND_NAME_BYTES];
     size_t best; /* routine index; 0 is the recorded call */
     double recorded_ns, best_ns, noise;
+    struct backend_clock clock; /* while it was timed */
     uint32_t rounds;
 };
 void measure_baseline(void *job, void *message);

@@ -10,11 +10,12 @@
 
 #include "replayer/isolate.h"
 
-static const double baseline_part = 0.3; /* of the budget; the rest is for the candidates */
-static const double screened_part = 0.6; /* the same, where the baseline has many routines */
-static const double equal_part = 0.3;    /* of a phase: the same for every case; rest by time */
-static const double least_part = 0.1;    /* of its equal part: what a late case still gets */
-static const double hang_s_min = 30;     /* a case may take this and twenty slow calls */
+static const double baseline_part = 0.3;  /* of the budget; the rest is for the candidates */
+static const double screened_part = 0.6;  /* the same, where the baseline has many routines */
+static const double ceiling_slack = 1.15; /* the ceiling is a measurement, too */
+static const double equal_part = 0.3;     /* of a phase: the same for every case; rest by time */
+static const double least_part = 0.1;     /* of its equal part: what a late case still gets */
+static const double hang_s_min = 30;      /* a case may take this and twenty slow calls */
 static const uint64_t library_bytes = 4ull << 30; /* address space a BLAS with threads may map */
 
 /* What is known about one plan item. */
@@ -106,15 +107,19 @@ static void run_baseline(struct run *r, size_t item, double budget_s)
     struct measure_baseline_job job = { &r->o->setup, &r->o->plan->items[item].signature,
                                         timing_ns(budget_s), NULL };
     struct measure_screen screen;
+    struct isolate_end screening = { .status = RESULT_PASSED };
     if (r->o->setup.backend->screens) {
-        isolate_run(measure_screen, &job, &screen, sizeof screen, &limits, &end);
+        isolate_run(measure_screen, &job, &screen, sizeof screen, &limits, &screening);
         job.screen = &screen; /* empty if that child ended badly */
     }
     isolate_run(measure_baseline, &job, out, sizeof *out, &limits, &end);
+    if (screening.status != RESULT_PASSED && out->reason[0] == '\0')
+        snprintf(out->reason, sizeof out->reason,
+                 "the other routines of the library were not tried: %s", screening.reason);
     if (end.status == RESULT_PASSED)
         return;
     *out = (struct measure_baseline){ .status = end.status };
-    out->recorded_ns = out->best_ns = out->noise = NAN;
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = NAN;
     snprintf(out->reason, sizeof out->reason, "%s", end.reason);
 }
 
@@ -122,7 +127,7 @@ static void skip_baseline(struct measure_baseline *out, enum result_status statu
                           const char *reason)
 {
     *out = (struct measure_baseline){ .status = status };
-    out->recorded_ns = out->best_ns = out->noise = NAN;
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = NAN;
     snprintf(out->reason, sizeof out->reason, "%s", reason);
 }
 
@@ -187,6 +192,23 @@ static bool is_finding(enum result_status status)
     return status == RESULT_FAILED || status == RESULT_CRASHED || status == RESULT_TIMEOUT;
 }
 
+/* Nothing is faster than the device: such a time was measured wrongly, or the work was not done. */
+static void refuse_impossible(const struct run *r, size_t item, struct measure_candidate *m)
+{
+    const struct tilewise_signature *s = &r->o->plan->items[item].signature;
+    double rate = signature_flops(s) / (m->time_ns * 1e-9);
+    for (size_t i = 0; m->status == RESULT_PASSED && i < r->survey.nceilings; i++) {
+        const struct result_ceiling *c = &r->survey.ceilings[i];
+        if (c->dtype != signature_rate_dtype(s) || !(rate > c->rate_flops * ceiling_slack))
+            continue;
+        m->status = RESULT_FAILED;
+        m->call = RESULT_CALL_NONE;
+        snprintf(m->reason, sizeof m->reason,
+                 "faster than the device can be: %.4g TFLOP/s, its measured ceiling is %.4g",
+                 rate * 1e-12, c->rate_flops * 1e-12);
+    }
+}
+
 static void run_candidate(struct run *r, size_t item, size_t candidate, double budget_s)
 {
     const struct row *row = &r->rows[item];
@@ -201,6 +223,7 @@ static void run_candidate(struct run *r, size_t item, size_t candidate, double b
         .budget_ns = timing_ns(budget_s),
     };
     isolate_run(measure_candidate, &job, out, sizeof *out, &limits, &end);
+    refuse_impossible(r, item, out);
     if (end.status != RESULT_PASSED) {
         const struct stats_interval unknown = { NAN, NAN, NAN };
         *out = (struct measure_candidate){ .status = end.status };
@@ -285,6 +308,9 @@ static enum status put_case(struct run *r, size_t item)
         .baseline_recorded_ns = chosen ? row->baseline.recorded_ns : NAN,
         .baseline_best_ns = chosen ? row->baseline.best_ns : NAN,
         .baseline_best = (char *)(chosen ? row->baseline.best_name : ""),
+        .clock_mhz = chosen ? row->baseline.clock.mhz : NAN,
+        .slowed_share = chosen ? row->baseline.clock.slowed_share : NAN,
+        .gpu_time_ns = p->gpu_time_ns > 0 ? p->gpu_time_ns : NAN,
         .ncandidates = count,
         .candidates = candidates,
     };

@@ -161,11 +161,12 @@ static bool upload(struct stage *s, enum operand_name name)
 }
 
 /* One run on a fresh C. The inputs are uploaded where they changed. */
-static bool run_once(struct stage *s)
+static bool run_with(struct stage *s, int (*run)(void *, const struct tilewise_args *),
+                     void *context)
 {
     if (!upload(s, OPERAND_C))
         return device_failed(s);
-    int error = s->job->run(s->job->context, &s->args);
+    int error = run(context, &s->args);
     s->report->runs++;
     if (error)
         return refuse(s, RESULT_FAILED, "run() returned %d (%s)%s%.100s", error, strerror(-error),
@@ -174,6 +175,11 @@ static bool run_once(struct stage *s)
                               s->after.total_bytes) != ST_OK)
         return device_failed(s);
     return true;
+}
+
+static bool run_once(struct stage *s)
+{
+    return run_with(s, s->job->run, s->job->context);
 }
 
 static bool inputs_are_intact(struct stage *s, const char *class)
@@ -288,6 +294,43 @@ static bool check_repeats(struct stage *s, int repeats)
     return true;
 }
 
+static uint64_t count_different(const struct stage *s, int64_t first[3])
+{
+    const struct operand *o = &s->after.shape;
+    uint64_t count = 0;
+    for (int64_t b = 0; b < o->batch; b++)
+        for (int64_t c = 0; c < o->cols; c++)
+            for (int64_t r = 0; r < o->rows; r++) {
+                size_t at =
+                    s->after.first_byte + (size_t)operand_index(o, b, r, c) * o->element_bytes;
+                bool differs = operand_holds(o, r, c) &&
+                               memcmp(s->after.bytes + at, s->spare.bytes + at, o->element_bytes);
+                if (differs && count++ == 0)
+                    memcpy(first, (int64_t[]){ b, r, c }, 3 * sizeof *first);
+            }
+    return count;
+}
+
+/* The twin on the same data: are its bits the same? Both may be right and differ. */
+static bool check_twin(struct stage *s)
+{
+    int64_t at[3] = { 0 };
+    if (s->job->twin == NULL)
+        return true;
+    memcpy(s->spare.bytes, s->after.bytes, s->spare.total_bytes);
+    if (!run_with(s, s->job->twin, s->job->twin_context))
+        return false;
+    uint64_t count = count_different(s, at);
+    if (count == 0)
+        return true;
+    int64_t index = operand_index(&s->after.shape, at[0], at[1], at[2]);
+    return refuse(s, RESULT_FAILED,
+                  "%llu results have other bits than those of the recorded call, the first at "
+                  "batch %lld, (%lld, %lld): %.9g, there %.9g",
+                  (unsigned long long)count, (long long)at[0], (long long)at[1], (long long)at[2],
+                  data_get(&s->spare, index), data_get(&s->after, index));
+}
+
 /* One NaN in row i of A (of x for an add) reaches row i of the result, and nothing else. */
 static bool check_nan(struct stage *s)
 {
@@ -334,7 +377,7 @@ static bool verify_all(struct stage *s)
     if (!big && (!check_class(s, DATA_UNIFORM) || !check_class(s, DATA_CANCEL)))
         return false;
     return check_class(s, DATA_NORMAL) && check_repeats(s, big ? REPEATS_BIG : REPEATS) &&
-           (s->alpha == 0 || !has_nan(s) || check_nan(s));
+           check_twin(s) && (s->alpha == 0 || !has_nan(s) || check_nan(s));
 }
 
 void verify_subject(const struct verify_job *job, struct verify_report *report)

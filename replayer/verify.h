@@ -18,6 +18,9 @@ struct verify_job {
     compare_reference *reference;
     int (*run)(void *context, const struct tilewise_args *args); /* 0 or a negative errno */
     void *context;
+    int (*twin)(void *context,
+                const struct tilewise_args *args); /* must give the same bits; NULL */
+    void *twin_context;
     size_t scratch_bytes;
     double kappa;
     uint64_t seed;

@@ -79,6 +79,9 @@ struct result_case {
     char *reason;
     double baseline_recorded_ns, baseline_best_ns; /* medians; NaN if not measured */
     char *baseline_best;                           /* routine: "sgemm", "sgemv", ... */
+    double clock_mhz;    /* of the device, mean while the baseline was timed; NaN: unknown */
+    double slowed_share; /* of that time: too hot, or held back from outside */
+    double gpu_time_ns;  /* recorded time of the kernels of all calls; NaN: not recorded */
     size_t ncandidates;
     struct result_candidate *candidates;
 };

@@ -89,6 +89,9 @@ const struct resultrow_field resultrow_case[] = {
     CASE(9, ROW_REAL, baseline_best_ns),
     CASE(10, ROW_TEXT, baseline_best),
     CASE(11, ROW_CANDIDATES, candidates),
+    CASE(12, ROW_REAL, clock_mhz),
+    CASE(13, ROW_REAL, slowed_share),
+    CASE(14, ROW_REAL, gpu_time_ns),
     { 0, ROW_TEXT, 0 },
 };
 #undef RUN

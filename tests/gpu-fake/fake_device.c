@@ -121,6 +121,12 @@ int cudaDeviceGetAttribute(int *value, int attribute, int device)
     return 0;
 }
 
+int cudaDeviceGetPCIBusId(char *id, int bytes, int device)
+{
+    snprintf(id, (size_t)bytes, "0000:%02d:00.0", device);
+    return 0;
+}
+
 static size_t memory_bytes(void)
 {
     return (size_t)fake_setting("memory", 1L << 28);
