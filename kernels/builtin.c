@@ -28,14 +28,33 @@
 #define CPU_LIST(X) CPU_ANY_LIST(X)
 #endif
 
+#ifdef TILEWISE_CUDA
+#define CUDA_ADD_LIST(X)                                                                           \
+    X(add_f64_cuda)                                                                                \
+    X(add_f32_cuda)                                                                                \
+    X(add_f16_cuda)                                                                                \
+    X(add_bf16_cuda)
+#define CANDIDATE(id, family, tile, text) extern const struct tilewise_candidate id;
+#include "kernels/cuda/gemm.def"
+#undef CANDIDATE
+#else
+#define CUDA_ADD_LIST(X)
+#endif
+
 #define X(id) extern const struct tilewise_candidate id;
 CPU_LIST(X)
+CUDA_ADD_LIST(X)
 #undef X
 
 static const struct tilewise_candidate *const candidates[] = {
 #define X(id) &id,
-    CPU_LIST(X)
+    CPU_LIST(X) CUDA_ADD_LIST(X)
 #undef X
+#ifdef TILEWISE_CUDA
+#define CANDIDATE(id, family, tile, text) &id,
+#include "kernels/cuda/gemm.def"
+#undef CANDIDATE
+#endif
         & ref_candidate,
     &null_candidate,
 };

@@ -53,7 +53,8 @@ static bool is_portable(const struct tilewise_candidate *kernel)
 
 static bool is_tile(const struct tilewise_candidate *kernel)
 {
-    return kernel != &ref_candidate && kernel != &null_candidate;
+    bool is_cpu = strcmp(kernel->target, "cpu") == 0; /* the wrappers hand over host memory */
+    return is_cpu && kernel != &ref_candidate && kernel != &null_candidate;
 }
 
 /* The first built-in that does it: they are in the order of preference. */

@@ -97,6 +97,16 @@ static __device__ __forceinline__ uint32_t device_round_tf32(uint32_t bits)
     return rounded;
 }
 
+/* Memory that is read or written once: first to leave the caches. */
+static __device__ __forceinline__ int4 device_load_once(const int4 *from)
+{
+    return __ldcs(from);
+}
+static __device__ __forceinline__ void device_store_once(int4 *to, int4 value)
+{
+    __stcs(to, value);
+}
+
 /* A kernel that needs more than 48 KB of shared memory must say so. */
 template <typename K> static bool device_allow_shared(K kernel, int bytes)
 {

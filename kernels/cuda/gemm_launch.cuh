@@ -12,7 +12,7 @@
 #include "kernels/cuda/gemm_simt.cuh"
 #include "kernels/cuda/operand.h"
 
-enum { LAUNCH_GRID_MAX = 65535 };
+static constexpr int64_t LAUNCH_GRID_MAX = 65535;
 
 template <typename T> static mma_operand<T> launch_operand(const struct cuda_matrix *x)
 {

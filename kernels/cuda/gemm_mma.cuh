@@ -29,6 +29,8 @@ struct mma_shape {
     static constexpr int STEP = 2 * CHUNK;                         /* k of one product */
     static constexpr int A_BYTES = BM * BK * (int)sizeof(T), B_BYTES = BN * BK * (int)sizeof(T);
     static constexpr int SHARED_BYTES = STAGES * (A_BYTES + B_BYTES);
+    /* On one multiprocessor: registers must leave room for them. */
+    static constexpr int BLOCKS = 227 * 1024 / (SHARED_BYTES + 1024);
     static_assert(WM % MMA_M == 0 && WN % 16 == 0 && BK % STEP == 0, "whole products");
     static_assert(STAGES >= 2, "one tile is filled while another is used");
 };
@@ -274,7 +276,7 @@ static __device__ __forceinline__ void mma_place(unsigned index, int tiles_m, in
 
 /* Grid: tiles, splits of k, batch entries. */
 template <typename S, bool A_ALONG, bool B_ALONG, bool WHOLE_CHUNKS>
-static __global__ void __launch_bounds__(S::THREADS)
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
     gemm_mma(const __grid_constant__ mma_arguments<typename S::T> x)
 {
     using T = typename S::T;

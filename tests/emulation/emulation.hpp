@@ -80,6 +80,15 @@ static inline uint32_t device_round_tf32(uint32_t bits)
     return is_finite ? (bits + 0x1000u) & 0xffffe000u : bits;
 }
 
+static inline int4 device_load_once(const int4 *from)
+{
+    return *from;
+}
+static inline void device_store_once(int4 *to, int4 value)
+{
+    *to = value;
+}
+
 template <typename K> static bool device_allow_shared(K, int bytes)
 {
     return bytes <= 227 * 1024;
