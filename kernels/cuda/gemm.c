@@ -163,10 +163,12 @@ static int supports(enum cuda_gemm_family which, const struct tilewise_signature
 {
     const struct family *f = &families[which];
     bool op = s->op == TILEWISE_OP_GEMM || s->op == TILEWISE_OP_GEMV;
-    bool result = s->dtype_c == f->dtype || s->dtype_c == f->other_result;
+    uint8_t type = cuda_read_result_dtype(s);
+    bool result = type == f->dtype || type == f->other_result;
     bool compute = s->compute == f->compute || s->compute == f->other_compute;
-    return op && s->uplo == TILEWISE_FULL && s->dtype_a == f->dtype && s->dtype_b == f->dtype &&
-           result && compute && cuda_read_is_plain(s);
+    bool one_target = s->op == TILEWISE_OP_GEMV && s->ldc == 0;
+    return op && !one_target && s->uplo == TILEWISE_FULL && s->dtype_a == f->dtype &&
+           s->dtype_b == f->dtype && result && compute && cuda_read_is_plain(s);
 }
 
 static size_t partial_bytes(enum cuda_gemm_family which, size_t tile,

@@ -21,6 +21,8 @@ struct cuda_read_call {
 /* A gemm, gemv or add that is plain but for its types (blas_is_plain), whose alpha and beta are
  * f32, f64 or f16. */
 bool cuda_read_is_plain(const struct tilewise_signature *s);
+/* Type of what is written: C's, or D's where cublasLt does not read C. */
+uint8_t cuda_read_result_dtype(const struct tilewise_signature *s);
 struct cuda_read_call cuda_read(const struct tilewise_signature *s,
                                 const struct tilewise_args *args);
 
