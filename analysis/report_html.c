@@ -253,7 +253,7 @@ static void shapes(const struct analysis *a, FILE *out)
 
 static void replay(const struct analysis *a, FILE *out)
 {
-    const struct analysis_fidelity *f = &a->fidelity;
+    const struct fidelity *f = &a->fidelity;
     fputs("<h2>Replay and fidelity</h2>\n", out);
     if (a->results->nruns == 0) {
         fputs("<p>No replay was given: verdicts rest on the recording alone. Run <code>tilewise "

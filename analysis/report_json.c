@@ -308,6 +308,7 @@ static void shape_problem(yajl_gen g, const struct tilewise_signature *s)
 static void shape(yajl_gen g, const struct analysis_shape *row)
 {
     const struct result_case *r = row->result;
+    int same = row->fidelity.same_kernels;
     yajl_gen_map_open(g);
     shape_problem(g, row->signature);
     key_text(g, "entry", row->entry[0] ? row->entry : NULL);
@@ -316,8 +317,7 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
     key_whole(g, "calls", row->calls);
     key_whole(g, "time_ns", row->time_ns);
     key_real(g, "time_share", row->time_share);
-    key(g, "gpu_time_ns");
-    real(g, row->gpu_time_ns);
+    key_real(g, "gpu_time_ns", row->gpu_time_ns);
     key_whole(g, "min_ns", row->min_ns);
     key_real(g, "median_ns", histogram_quantile_ns(&row->histogram, 0.5));
     key_whole(g, "max_ns", row->max_ns);
@@ -329,6 +329,13 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
              r && r->baseline_best && r->baseline_best[0] ? r->baseline_best : NULL);
     key_text(g, "baseline_status", r ? result_status_name(r->status) : NULL);
     key_real(g, "headroom", row->headroom);
+    open_map(g, "fidelity");
+    key_real(g, "recorded_ns", row->fidelity.recorded_ns);
+    key_real(g, "replayed_ns", row->fidelity.replayed_ns);
+    key_real(g, "error", row->fidelity.error);
+    key(g, "same_kernels");
+    same < 0 ? yajl_gen_null(g) : yajl_gen_bool(g, same);
+    yajl_gen_map_close(g);
     open_array(g, "candidates");
     for (size_t i = 0; r && i < r->ncandidates; i++)
         candidate(g, &r->candidates[i]);
@@ -411,6 +418,7 @@ static void replay_runs(yajl_gen g, const struct result_set *set)
         yajl_gen_map_open(g);
         key_text(g, "backend", r->backend);
         key_text(g, "device", r->device);
+        key_text(g, "trace_device", r->trace_device && r->trace_device[0] ? r->trace_device : NULL);
         key_text(g, "baseline_library", r->baseline_library);
         key_text(g, "baseline_core", r->baseline_core);
         key_flag(g, "baseline_capped", r->baseline_capped);

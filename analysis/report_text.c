@@ -146,8 +146,16 @@ static void replay(const struct analysis *a, FILE *out)
     fprintf(out, "\npotential: kernels at the measured ceiling would win %s of the whole",
             words_share(a->potential));
     fprintf(out, " (not known for heat of %s)\n", words_share(a->potential_unknown));
-    fprintf(out, "fidelity: replayed / recorded %s in total, median error %s of a shape\n",
+    if (isnan(a->fidelity.total)) {
+        fputs("fidelity: not measured\n", out);
+        return;
+    }
+    fprintf(out, "fidelity: replayed / recorded %s in total, median error %s of a shape",
             words_real(a->fidelity.total, 3), words_share(a->fidelity.median_abs_error));
+    if (isfinite(a->fidelity.same_kernel_share))
+        fprintf(out, ", the same kernels in %s of the time",
+                words_share(a->fidelity.same_kernel_share));
+    putc('\n', out);
 }
 
 void report_text(const struct analysis *a, FILE *out)

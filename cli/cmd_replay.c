@@ -222,6 +222,17 @@ static struct replay_options options_of(const struct plan *plan,
     };
 }
 
+/* The device that the traces come from; "" where they do not say, or name several. */
+static void find_trace_device(const struct summary *summary, bool on_gpu, char *text, size_t bytes)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < summary->nfacts; i++)
+        if (strcmp(summary->facts[i].key, on_gpu ? "gpu" : "device") == 0 && found++ == 0)
+            snprintf(text, bytes, "%s", summary->facts[i].value);
+    if (found > 1)
+        text[0] = '\0';
+}
+
 static enum status run_plan(struct replay_view *view, const struct replay_device *target,
                             const char *command, struct replay_outcome *outcome,
                             struct fault *fault)
@@ -231,6 +242,7 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
     struct replay_options options = options_of(view->plan, view->candidates, target);
     options.command = command;
     options.trace_shards = view->nshards;
+    options.trace_device = view->trace_device;
     options.context = view;
     enum status st = open_result(path, partial, &options.writer, fault);
     if (st != ST_OK)
@@ -261,6 +273,9 @@ static int replay_traces(struct replay_view *view, struct candidates *candidates
         st = replay_device_choose(&target, device, is_mode("list"), &how, summary, &fault);
     if (st == ST_OK)
         st = make_plan(summary, &target, &plan, &fault);
+    if (st == ST_OK)
+        find_trace_device(summary, target.backend == &backend_cuda, view->trace_device,
+                          sizeof view->trace_device);
     view->nshards = st == ST_OK ? summary->nshards : 0;
     summary_free(summary);
     view->plan = plan;

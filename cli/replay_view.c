@@ -102,10 +102,11 @@ static void print_candidate(const struct replay_view *view, size_t item,
 
 static void add_fidelity(struct replay_view *view, const struct result_case *row)
 {
-    if (!isfinite(row->baseline_recorded_ns))
+    double ns = isfinite(row->kernel_ns) ? row->kernel_ns : row->baseline_recorded_ns;
+    if (!isfinite(ns) || !isfinite(row->recorded_ns))
         return;
-    view->replayed_ns += row->baseline_recorded_ns * (double)row->calls;
-    view->recorded_ns += (double)row->time_ns;
+    view->replayed_ns += ns * (double)row->calls;
+    view->recorded_ns += row->recorded_ns * (double)row->calls;
 }
 
 void replay_view_case(void *context, size_t item, const struct result_case *row)

@@ -20,6 +20,7 @@ struct replay_view {
     bool one_only;        /* --only: one row is measured, be it a twin or not */
     size_t rest;          /* unplanned rows so far */
     double rest_share;    /* of the recorded time */
+    char trace_device[BACKEND_TEXT_BYTES];
     double replayed_ns, recorded_ns; /* of the measured shapes: fidelity */
 };
 

@@ -39,6 +39,9 @@ struct backend_routines {
     char name[BACKEND_ROUTINES_MAX][BACKEND_NAME_BYTES]; /* "sgemm", "sgemv", ... */
 };
 
+/* How calls are made where a device can be told a whole burst at once. */
+enum backend_how { BACKEND_AS_BEST, BACKEND_IN_A_GRAPH, BACKEND_CALL_BY_CALL };
+
 /* Calls to time together. */
 struct backend_burst {
     int (*step)(void *context); /* one call; 0 or a negative errno */
@@ -47,6 +50,14 @@ struct backend_burst {
     unsigned arm; /* who: the same number does the same calls on the same buffers, so that a backend
                      may record a burst once and repeat it */
     bool cold;    /* nothing of the operands may be in a cache at the start */
+    enum backend_how how;
+};
+
+/* One kernel that ran. */
+struct backend_kernel {
+    const char *name; /* as the vendor's profiler has it */
+    uint64_t start_ns;
+    double ns;
 };
 
 /* The device's clock while it worked. */
@@ -113,6 +124,17 @@ struct backend {
 
     /* Optional. Since the last call. */
     struct backend_clock (*clock)(struct backend_session *session);
+
+    /* Optional (NULL: no profiler). Run the burst under the vendor's profiler: its kernels in order
+     * of their start, until the next call; NULL where that is not known. Comes after all timing:
+     * a profiler slows the host for the rest of the process. */
+    const struct backend_kernel *(*kernels)(struct backend_session *session,
+                                            const struct backend_burst *burst, size_t *count);
+    /* Optional (NULL: nothing is shared). Work on the stream and the workspace of `leader`, which
+     * is closed last: calls of several signatures in one order. */
+    enum status (*join)(struct backend_session *session, struct backend_session *leader);
+    /* Required for replay in order. Enqueue a copy of `bytes` on the device. */
+    int (*copy)(struct backend_session *session, void *to, const void *from, size_t bytes);
 
     /* Required. Best memory rate in bytes per second, read + write, out of the caches. */
     enum status (*bandwidth)(struct backend_session *session, double *bytes_per_s);

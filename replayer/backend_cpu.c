@@ -294,6 +294,13 @@ static enum status cpu_bandwidth(struct backend_session *session, double *bytes_
     return ns > 0 ? ST_OK : ST_DEVICE;
 }
 
+static int cpu_copy(struct backend_session *session, void *to, const void *from, size_t bytes)
+{
+    (void)session;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
 static void cpu_fill_args(struct backend_session *session, struct tilewise_args *args)
 {
     args->threads = session->info.threads;
@@ -318,4 +325,5 @@ const struct backend backend_cpu = {
     .burst = cpu_burst,
     .bandwidth = cpu_bandwidth,
     .fill_args = cpu_fill_args,
+    .copy = cpu_copy,
 };

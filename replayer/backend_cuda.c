@@ -143,6 +143,7 @@ static enum status cuda_open(struct backend_session **out, const struct backend_
     struct backend_session *session = calloc(1, sizeof *session);
     if (session == NULL)
         return fault_set(fault, ST_NOMEM, "out of memory");
+    session->libraries = options->libraries;
     enum status st = cuda_api_open(&session->api, options->libraries, fault);
     if (st != ST_OK) {
         free(session);
@@ -180,7 +181,8 @@ static void cuda_close(struct backend_session *session)
     cuda_lt_release(session);
     cuda_call_forget_pointers(session);
     release_extras(session);
-    api->cudaFree(session->workspace);
+    if (!session->is_guest)
+        api->cudaFree(session->workspace);
     api->cudaFree(session->sweep);
     if (session->sweeper)
         api->cublasDestroy_v2(session->sweeper);
@@ -192,7 +194,7 @@ static void cuda_close(struct backend_session *session)
         api->cudaEventDestroy(session->stop);
     if (session->start)
         api->cudaEventDestroy(session->start);
-    if (session->stream)
+    if (session->stream && !session->is_guest)
         api->cudaStreamDestroy(session->stream);
     free(session);
 }
@@ -373,7 +375,7 @@ static enum status cuda_bandwidth(struct backend_session *session, double *bytes
     if (c.memory == NULL)
         return ST_NOMEM;
     for (int i = 0; i < BANDWIDTH_TRIES; i++) {
-        struct backend_burst burst = { copy_half, &c, 4, 0, false };
+        struct backend_burst burst = { copy_half, &c, 4, 0, false, BACKEND_AS_BEST };
         best_ns = fmin(best_ns, cuda_burst_run(session, &burst) / 4);
     }
     cuda_release(session, c.memory);
@@ -390,6 +392,31 @@ static void cuda_fill_args(struct backend_session *session, struct tilewise_args
     args->scale_c = session->scale[2];
     args->scale_d = session->scale[3];
     args->bias = session->bias;
+}
+
+/* The application's calls share both, too. */
+static enum status cuda_join(struct backend_session *session, struct backend_session *leader)
+{
+    const struct cuda_api *api = &session->api;
+    int error =
+        api->cublasSetStream_v2(session->blas, leader->stream) |
+        api->cublasSetStream_v2(session->sweeper, leader->stream) |
+        api->cublasSetWorkspace_v2(session->blas, leader->workspace, session->recorded_bytes);
+    if (error)
+        return ST_DEVICE;
+    api->cudaFree(session->workspace);
+    api->cudaFree(session->sweep);
+    api->cudaStreamDestroy(session->stream);
+    session->stream = leader->stream;
+    session->workspace = leader->workspace;
+    session->sweep = NULL;
+    session->is_guest = true;
+    return ST_OK;
+}
+
+static int cuda_copy(struct backend_session *session, void *to, const void *from, size_t bytes)
+{
+    return -session->api.cudaMemcpyAsync(to, from, bytes, CUDA_COPY_ON_DEVICE, session->stream);
 }
 
 static const char *cuda_complaint(struct backend_session *session)
@@ -426,4 +453,7 @@ const struct backend backend_cuda = {
     .clock = cuda_clock_take,
     .bandwidth = cuda_bandwidth,
     .fill_args = cuda_fill_args,
+    .kernels = cuda_kernels_of,
+    .join = cuda_join,
+    .copy = cuda_copy,
 };

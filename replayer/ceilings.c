@@ -85,7 +85,7 @@ static double best_ns(struct probe *p, uint8_t dtype, int64_t size, uint64_t cal
         rotation_open(&p->rotation, p->backend, p->session, &s, &options) != ST_OK)
         return NAN;
     for (int i = 0; i <= tries; i++) { /* the first one warms up */
-        struct backend_burst burst = { step, p, calls, 0, false };
+        struct backend_burst burst = { step, p, calls, 0, false, BACKEND_AS_BEST };
         double ns = p->backend->burst(p->session, &burst) / (double)calls;
         if (i > 0)
             best = fmin(best, ns);

@@ -19,7 +19,7 @@ void cuda_burst_forget(struct backend_session *session)
 
 /* Read twice the last cache: a write would leave dirty lines whose way to memory falls into the
  * timed part. The GPU works on it while the host launches what follows. */
-static int sweep(struct backend_session *session)
+int cuda_burst_sweep(struct backend_session *session)
 {
     int count = (int)(2 * session->info.cache_bytes / sizeof(float));
     float *sum = (float *)session->sweep;
@@ -51,7 +51,7 @@ static int make_calls(const struct backend_burst *burst)
 static double run_eagerly(struct backend_session *session, const struct backend_burst *burst)
 {
     const struct cuda_api *api = &session->api;
-    int failed = burst->cold && sweep(session);
+    int failed = burst->cold && cuda_burst_sweep(session);
     failed = failed || mark(session, session->start, 0) || make_calls(burst) ||
              mark(session, session->stop, 0);
     int error = api->cudaStreamSynchronize(session->stream);
@@ -104,7 +104,7 @@ static void *recorded(struct backend_session *session, const struct backend_burs
 static double launch(struct backend_session *session, void *exec, bool cold)
 {
     const struct cuda_api *api = &session->api;
-    int failed = cold && sweep(session);
+    int failed = cold && cuda_burst_sweep(session);
     if (session->outside)
         failed = failed || mark(session, session->start, 0);
     failed = failed || api->cudaGraphLaunch(exec, session->stream);
@@ -118,7 +118,8 @@ static double launch(struct backend_session *session, void *exec, bool cold)
 
 double cuda_burst_run(struct backend_session *session, const struct backend_burst *burst)
 {
-    if (burst->calls == 1 || session->no_graphs)
+    bool short_one = burst->calls == 1 && burst->how != BACKEND_IN_A_GRAPH;
+    if (short_one || burst->how == BACKEND_CALL_BY_CALL || session->no_graphs)
         return run_eagerly(session, burst);
     void *exec = recorded(session, burst);
     if (exec == NULL) {

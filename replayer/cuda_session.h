@@ -53,7 +53,9 @@ struct cuda_clock {
 struct backend_session {
     struct cuda_api api;
     struct backend_info info;
+    const char *libraries; /* where they were looked for first, or NULL */
     void *stream, *blas, *lt;
+    bool is_guest;            /* stream and workspace are another session's */
     void *workspace;          /* of cuBLAS and cuBLASLt: shared, one call at a time */
     size_t recorded_bytes;    /* part of it that a recorded call may use */
     void *sweeper, *sweep;    /* handle and memory to push everything out of the cache */
@@ -92,6 +94,12 @@ void cuda_lt_release(struct backend_session *session);
 /* cuda_burst.c */
 double cuda_burst_run(struct backend_session *session, const struct backend_burst *burst);
 void cuda_burst_forget(struct backend_session *session);
+/* Push everything out of the cache; 0 when it is enqueued. */
+int cuda_burst_sweep(struct backend_session *session);
+
+/* cuda_kernels.c: backend->kernels. */
+const struct backend_kernel *cuda_kernels_of(struct backend_session *session,
+                                             const struct backend_burst *burst, size_t *count);
 
 /* cuda_clock.c: what NVML says while the device works; NaN where there is no NVML. take() starts
  * anew. */

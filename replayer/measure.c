@@ -52,8 +52,9 @@ static double burst(void *context, unsigned arm, uint64_t calls)
 {
     struct bench *b = context;
     b->current = &b->arms[arm];
-    return b->setup->backend->burst(b->session,
-                                    &(struct backend_burst){ step, b, calls, arm, b->setup->cold });
+    return b->setup->backend->burst(
+        b->session,
+        &(struct backend_burst){ step, b, calls, arm, b->setup->cold, BACKEND_AS_BEST });
 }
 
 static double now_ns(void *context)
@@ -289,11 +290,26 @@ static struct backend_clock clock_of(const struct bench *b)
     return backend->clock ? backend->clock(b->session) : unknown;
 }
 
+/* As many calls as a timed burst has, as cold. */
+static void note_kernels(struct bench *b, uint64_t calls, struct kernel_times *out)
+{
+    struct rotation_options buffers = buffers_of(b, 0);
+    struct backend_burst recorded = { .step = step, .context = b, .calls = calls, .arm = 0 };
+    recorded.cold = b->setup->cold;
+    *out = (struct kernel_times){ .ns = NAN };
+    b->current = &b->arms[0];
+    if (b->setup->backend->kernels == NULL ||
+        rotation_open(&b->rotation, b->setup->backend, b->session, b->signature, &buffers) != ST_OK)
+        return;
+    kernel_times_measure(b->setup->backend, b->session, &recorded, out);
+    rotation_close(&b->rotation);
+}
+
 static void baseline_failed(struct measure_baseline *out, enum result_status status,
                             const char *reason)
 {
     out->status = status;
-    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = NAN;
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
     snprintf(out->reason, sizeof out->reason, "%.190s", reason);
 }
 
@@ -326,6 +342,7 @@ void measure_baseline(void *job, void *message)
         .clock = clock_of(&b),
     };
     memcpy(out->best_name, b.routines.name[out->best], sizeof out->best_name);
+    note_kernels(&b, samples.calls[0], &out->kernels);
     b.setup->backend->close(b.session);
 }
 

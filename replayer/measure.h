@@ -8,6 +8,7 @@
 
 #include "replayer/backend.h"
 #include "replayer/compare.h"
+#include "replayer/kernel_times.h"
 #include "replayer/timing.h"
 #include "traces/result.h"
 
@@ -73,6 +74,7 @@ struct measure_baseline {
     double recorded_ns, best_ns, noise;
     struct backend_clock clock; /* while it was timed */
     uint32_t rounds;
+    struct kernel_times kernels; /* of the recorded call, as it was timed */
 };
 void measure_baseline(void *job, void *message);
 

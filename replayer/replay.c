@@ -119,7 +119,7 @@ static void run_baseline(struct run *r, size_t item, double budget_s)
     if (end.status == RESULT_PASSED)
         return;
     *out = (struct measure_baseline){ .status = end.status };
-    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = NAN;
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
     snprintf(out->reason, sizeof out->reason, "%s", end.reason);
 }
 
@@ -127,7 +127,7 @@ static void skip_baseline(struct measure_baseline *out, enum result_status statu
                           const char *reason)
 {
     *out = (struct measure_baseline){ .status = status };
-    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = NAN;
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
     snprintf(out->reason, sizeof out->reason, "%s", reason);
 }
 
@@ -285,6 +285,14 @@ static struct tilewise_signature recorded_form(const struct tilewise_signature *
     return plain;
 }
 
+/* Of one call, in the measure that the replay takes: time on the device. */
+static double recorded_ns(const struct run *r, const struct plan_item *p)
+{
+    bool elsewhere = r->o->setup.backend->kernels != NULL; /* calls only enqueue the work */
+    double ns = elsewhere ? p->gpu_time_ns : (double)p->time_ns;
+    return ns > 0 && p->calls ? ns / (double)p->calls : NAN;
+}
+
 /* The row of an item in the result file and on the screen. Candidates that do not support the
  * signature are left out: they were never an offer for it. */
 static enum status put_case(struct run *r, size_t item)
@@ -311,6 +319,9 @@ static enum status put_case(struct run *r, size_t item)
         .clock_mhz = chosen ? row->baseline.clock.mhz : NAN,
         .slowed_share = chosen ? row->baseline.clock.slowed_share : NAN,
         .gpu_time_ns = p->gpu_time_ns > 0 ? p->gpu_time_ns : NAN,
+        .kernel_ns = chosen ? row->baseline.kernels.ns : NAN,
+        .kernels = (char *)(chosen ? row->baseline.kernels.names : ""),
+        .recorded_ns = recorded_ns(r, p),
         .ncandidates = count,
         .candidates = candidates,
     };
@@ -374,6 +385,7 @@ static enum status put_run(struct run *r)
         .unplanned_cases = r->o->plan->nitems - r->o->plan->nplanned,
         .planned_time_share = r->o->plan->planned_time_share,
         .noise_floor = r->noise,
+        .trace_device = (char *)(r->o->trace_device ? r->o->trace_device : ""),
     };
     r->outcome->capped = row.baseline_capped;
     enum status st = r->o->writer ? result_put_run(r->o->writer, &row) : ST_OK;

@@ -27,6 +27,7 @@ struct replay_options {
     int64_t only;    /* index of one plan item, or REPLAY_ALL */
     const char *command; /* as typed, for the result file */
     uint64_t trace_shards;
+    const char *trace_device; /* recorded name of the kind of device replayed on; NULL: unknown */
     struct result_writer *writer; /* NULL: none */
     /* Called in the parent after each step; may be NULL. */
     void (*on_start)(void *context, const struct result_run *run, const char *capped);

@@ -48,6 +48,7 @@ struct result_run {
     uint64_t trace_shards, planned_cases, unplanned_cases;
     double planned_time_share; /* of the recorded time */
     double noise_floor;        /* 95 % band of |ln ratio| in the A/A runs */
+    char *trace_device;        /* that recorded, of the kind that this backend is; "": unknown */
 };
 
 /* Measured ceilings of the machine, one row per dtype. */
@@ -82,6 +83,11 @@ struct result_case {
     double clock_mhz;    /* of the device, mean while the baseline was timed; NaN: unknown */
     double slowed_share; /* of that time: too hot, or held back from outside */
     double gpu_time_ns;  /* recorded time of the kernels of all calls; NaN: not recorded */
+    double kernel_ns;    /* replayed recorded call: its kernels, by the vendor's profiler; NaN:
+                            none, then baseline_recorded_ns is all that is known */
+    char *kernels;       /* their names, one a line; "" if unknown */
+    double recorded_ns;  /* what kernel_ns (else baseline_recorded_ns) is held against: recorded
+                            time of one call on the device; NaN: not recorded */
     size_t ncandidates;
     struct result_candidate *candidates;
 };

@@ -48,6 +48,7 @@ const struct resultrow_field resultrow_run[] = {
     RUN(14, ROW_U64, unplanned_cases),
     RUN(15, ROW_REAL, planned_time_share),
     RUN(16, ROW_REAL, noise_floor),
+    RUN(17, ROW_TEXT, trace_device),
     { 0, ROW_TEXT, 0 },
 };
 
@@ -92,6 +93,9 @@ const struct resultrow_field resultrow_case[] = {
     CASE(12, ROW_REAL, clock_mhz),
     CASE(13, ROW_REAL, slowed_share),
     CASE(14, ROW_REAL, gpu_time_ns),
+    CASE(15, ROW_REAL, kernel_ns),
+    CASE(16, ROW_TEXT, kernels),
+    CASE(17, ROW_REAL, recorded_ns),
     { 0, ROW_TEXT, 0 },
 };
 #undef RUN

@@ -328,7 +328,7 @@ Test(backend_cuda, a_burst_is_recorded_once)
     args.c = cuda->alloc(session, 40000);
     cr_assert_eq(cuda->prepare(session, &s, &routines), ST_OK);
     struct context context = { .session = session, .args = &args };
-    struct backend_burst hot = { step, &context, 10, 0, false }, cold = hot;
+    struct backend_burst hot = { step, &context, 10, 0, false, BACKEND_AS_BEST }, cold = hot;
     double ns = cuda->burst(session, &hot);
     cr_assert_eq(context.steps, 10);
     cr_assert(fabs(ns / 10 - 2000) < 10, "%g", ns);
@@ -353,7 +353,7 @@ static int failing(void *context)
 Test(backend_cuda, a_burst_that_fails_is_no_number)
 {
     struct backend_session *session = open_good();
-    struct backend_burst burst = { failing, NULL, 10, 0, false };
+    struct backend_burst burst = { failing, NULL, 10, 0, false, BACKEND_AS_BEST };
     cr_assert(isnan(cuda->burst(session, &burst)));
     burst.calls = 1;
     cr_assert(isnan(cuda->burst(session, &burst)));
