@@ -57,7 +57,7 @@ static int run(const struct tilewise_signature *s, const struct tilewise_args *a
 }
 
 /* clang-format off */
-#define CANDIDATE(id, dtype)                                                                       \
+#define ADD(id, dtype)                                                                       \
     static int supports_##id(const struct tilewise_signature *s)                                   \
     { return supports(dtype, s); }                                                                 \
     extern const struct tilewise_candidate id;                                                     \
@@ -67,8 +67,7 @@ static int run(const struct tilewise_signature *s, const struct tilewise_args *a
         .supports = supports_##id, .run = run,                                                     \
     };
 /* clang-format on */
-CANDIDATE(add_f64_cuda, TILEWISE_F64)
-CANDIDATE(add_f32_cuda, TILEWISE_F32)
-CANDIDATE(add_f16_cuda, TILEWISE_F16)
-CANDIDATE(add_bf16_cuda, TILEWISE_BF16)
-#undef CANDIDATE
+#define GEMM(id, family, tile, text)
+#include "kernels/cuda/candidates.def"
+#undef GEMM
+#undef ADD

@@ -209,7 +209,7 @@ static int run(enum cuda_gemm_family which, size_t tile, const struct tilewise_s
 
 /* The candidate ABI hands over no context: three functions for every row. */
 /* clang-format off */
-#define CANDIDATE(id, family, tile, text)                                                          \
+#define GEMM(id, family, tile, text)                                                          \
     static int supports_##id(const struct tilewise_signature *s)                                   \
     { return supports(family, s); }                                                                \
     static size_t scratch_##id(const struct tilewise_signature *s, uint32_t threads)               \
@@ -223,5 +223,7 @@ static int run(enum cuda_gemm_family which, size_t tile, const struct tilewise_s
         .supports = supports_##id, .scratch_bytes = scratch_##id, .run = run_##id,                 \
     };
 /* clang-format on */
-#include "kernels/cuda/gemm.def"
-#undef CANDIDATE
+#define ADD(id, dtype)
+#include "kernels/cuda/candidates.def"
+#undef ADD
+#undef GEMM

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/emulation/emulation.hpp"
 
+#include <setjmp.h>
+
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 bool emulation_copies_late = true;
@@ -17,8 +19,9 @@ struct copy {
 
 struct fiber {
     ucontext_t context;
+    jmp_buf place; /* where it waits; switching contexts would ask the kernel each time */
     std::vector<char> stack;
-    bool is_done = false;
+    bool has_begun = false, is_done = false;
     std::vector<copy> open;               /* not committed yet */
     std::deque<std::vector<copy>> groups; /* committed, oldest first */
 };
@@ -41,7 +44,7 @@ std::vector<unsigned char> shared_memory;
 unsigned char *shared_begin;
 size_t shared_size;
 meeting barrier;
-ucontext_t scheduler;
+jmp_buf scheduler;
 int current;
 const std::function<void()> *body;
 
@@ -54,7 +57,8 @@ const std::function<void()> *body;
 
 void pause()
 {
-    swapcontext(&fibers[current]->context, &scheduler);
+    if (_setjmp(fibers[current]->place) == 0)
+        _longjmp(scheduler, 1);
 }
 
 template <typename F> void meet(meeting &m, int all, F last)
@@ -90,11 +94,22 @@ void perform(const copy &c)
     memset((char *)c.to + c.bytes, 0, (size_t)(c.size - c.bytes));
 }
 
+/* Until it waits or ends. */
+void resume(fiber *f)
+{
+    if (_setjmp(scheduler) != 0)
+        return;
+    if (f->has_begun)
+        _longjmp(f->place, 1);
+    f->has_begun = true;
+    setcontext(&f->context);
+}
+
 void run_block(int threads)
 {
     for (int t = 0; t < threads; t++) {
         fiber *f = fibers[t];
-        f->is_done = false;
+        f->is_done = f->has_begun = false;
         getcontext(&f->context);
         f->context.uc_stack.ss_sp = f->stack.data();
         f->context.uc_stack.ss_size = f->stack.size();
@@ -107,7 +122,7 @@ void run_block(int threads)
             if (f->is_done)
                 continue;
             threadIdx = uint3{ (unsigned)current, 0, 0 };
-            swapcontext(&scheduler, &f->context);
+            resume(f);
             left -= f->is_done;
         }
     }
