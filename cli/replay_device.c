@@ -18,9 +18,8 @@ static bool has_gpu_calls(const struct summary *summary)
     return false;
 }
 
-/* In a child: this process must never start the driver. */
-static enum status probe(const struct backend_options *options, uint64_t *memory_bytes,
-                         struct fault *fault)
+enum status replay_device_probe(const struct backend_options *options, struct backend_info *info,
+                                struct fault *fault)
 {
     struct measure_setup setup = { .backend = &backend_cuda, .open = *options };
     struct measure_probe answer;
@@ -32,7 +31,7 @@ static enum status probe(const struct backend_options *options, uint64_t *memory
                          end.reason);
     if (answer.status != ST_OK)
         *fault = answer.fault;
-    *memory_bytes = answer.info.memory_bytes;
+    *info = answer.info;
     return answer.status;
 }
 
@@ -44,7 +43,9 @@ enum status replay_device_choose(struct replay_device *out, const char *wanted, 
     *out = (struct replay_device){ .backend = &backend_cpu };
     if (strcmp(wanted, "cpu") == 0 || (!named && !has_gpu_calls(summary)))
         return ST_OK;
-    enum status st = probe(options, &out->memory_bytes, fault);
+    struct backend_info info = { .memory_bytes = 0 };
+    enum status st = replay_device_probe(options, &info, fault);
+    out->memory_bytes = info.memory_bytes;
     if (st == ST_OK || (named && only_list)) {
         out->backend = &backend_cuda;
         return ST_OK;
