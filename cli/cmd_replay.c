@@ -11,11 +11,14 @@
 #include "cli/replay_device.h"
 #include "cli/replay_view.h"
 #include "kernels/builtin.h"
+#ifdef TILEWISE_CUDA
+#include "kernels/cuda/ref.h"
+#endif
 
 static const char result_default[] = "replay.twr";
 enum { COMMAND_BYTES = 1024 };
 
-static const char *out, *mode = "perf", *regime = "cold", *kernel, *plugins;
+static const char *out, *mode = "perf", *regime = "cold", *order = "none", *kernel, *plugins;
 static const char *device = "auto", *cuda_libraries;
 static double time_share = 0.95, budget_s = 60;
 static uint64_t threads, max_bytes, only, seed = 1;
@@ -43,6 +46,9 @@ static const struct option_row rows[] = {
       "memory for one case (default: 80 % of what is available)", &max_bytes, NULL },
     { "regime", 0, OPTION_CHOICE, "cold|hot", "operands out of the caches, or in them", &regime,
       "cold|hot" },
+    { "order", 0, OPTION_CHOICE, "none|recorded",
+      "behind the single shapes, replay a repeating stretch of the trace in its recorded order",
+      &order, "none|recorded" },
     { "candidate", 0, OPTION_TEXT, "PATH", "plug-in with more candidates; may be repeated",
       &plugins, NULL },
     { "kernel", 0, OPTION_TEXT, "NAMES",
@@ -65,6 +71,13 @@ static const struct usage usage = {
     .min_args = 1,
     .max_args = -1,
 };
+
+/* The fp64 reference on the GPU, where the build has CUDA kernels. */
+#ifdef TILEWISE_CUDA
+static compare_reference *const device_reference = cuda_ref_compute;
+#else
+static compare_reference *const device_reference = NULL;
+#endif
 
 static bool is_mode(const char *name)
 {
@@ -205,6 +218,7 @@ static struct replay_options options_of(const struct plan *plan,
             .backend = target->backend,
             .open = open_options(),
             .reference = ref_compute,
+            .device_reference = target->backend == &backend_cuda ? device_reference : NULL,
             .cold = strcmp(regime, "cold") == 0,
             .check_only = is_mode("check") || is_mode("bitwise"),
             .bitwise = is_mode("bitwise"),
@@ -218,6 +232,7 @@ static struct replay_options options_of(const struct plan *plan,
         .only = only ? (int64_t)only - 1 : REPLAY_ALL,
         .on_start = replay_view_start,
         .on_case = replay_view_case,
+        .on_order = replay_view_order,
         .on_progress = replay_view_progress,
     };
 }
@@ -243,6 +258,7 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
     options.command = command;
     options.trace_shards = view->nshards;
     options.trace_device = view->trace_device;
+    options.sequence = view->sequence;
     options.context = view;
     enum status st = open_result(path, partial, &options.writer, fault);
     if (st != ST_OK)
@@ -255,6 +271,18 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
         result_close(options.writer);
         unlink(partial);
     }
+    return st;
+}
+
+static enum status find_sequence(struct replay_view *view, const struct replay_device *target,
+                                 struct fault *fault)
+{
+    enum status st = sequence_find(&view->sequence, view->plan, target->backend->entry,
+                                   (const char *const *)view->traces, (size_t)view->ntraces, fault);
+    if (st == ST_OK && view->sequence == NULL)
+        fputs("tilewise replay: no order was recorded: neither streams of a GPU in windows "
+              "(--gpu-time) nor single calls (--events)\n",
+              stderr);
     return st;
 }
 
@@ -280,10 +308,13 @@ static int replay_traces(struct replay_view *view, struct candidates *candidates
     summary_free(summary);
     view->plan = plan;
     view->candidates = candidates;
+    if (st == ST_OK && strcmp(order, "recorded") == 0)
+        st = find_sequence(view, &target, &fault);
     if (st == ST_OK && is_mode("list"))
         replay_view_plan(plan);
     else if (st == ST_OK)
         st = run_plan(view, &target, command, &outcome, &fault);
+    sequence_free(view->sequence);
     plan_free(plan);
     if (st != ST_OK)
         return command_fault("replay", &fault);

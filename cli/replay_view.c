@@ -143,6 +143,27 @@ void replay_view_case(void *context, size_t item, const struct result_case *row)
     fflush(stdout);
 }
 
+void replay_view_order(void *context, const struct result_order *row)
+{
+    struct replay_view *view = context;
+    clear_line(view);
+    printf("\nin order  %" PRIu64 " calls and %" PRIu64 " fillers of %s, recorded %" PRIu64
+           " times, %s\n",
+           row->calls, row->fillers, row->source, row->repeats,
+           row->in_graph ? "as a graph" : "call by call");
+    if (row->reason[0])
+        printf("          %s\n", row->reason);
+    if (isfinite(row->kernel_ns))
+        printf("          kernels of the calls: %.2f us, recorded %.2f us: %.3f\n",
+               row->kernel_ns / 1000, row->recorded_ns / 1000, row->kernel_ns / row->recorded_ns);
+    if (isfinite(row->baseline_ns))
+        printf("          a pass takes %.2f us, %.2f %% between two runs of the same\n",
+               row->baseline_ns / 1000, 100 * expm1(row->noise));
+    if (isfinite(row->chosen_ns))
+        printf("          with the kernels that are faster %.2f us: %.3f [%.3f, %.3f]\n",
+               row->chosen_ns / 1000, row->ratio, row->ratio_lo, row->ratio_hi);
+}
+
 void replay_view_progress(void *context, const struct replay_progress *p)
 {
     struct replay_view *view = context;

@@ -160,6 +160,8 @@ static bool copy_items(struct plan *plan, const struct summary *summary,
         item->entry = name;
         plan->nitems = i + 1;
         item->signature = from->signature;
+        item->alpha = from->signature.alpha;
+        item->beta = from->signature.beta;
         item->signature.entry = number ? number(name) : 0;
         if (item->signature.batch_kind == TILEWISE_BATCH_NONE)
             item->signature.batch = 1;
@@ -185,6 +187,15 @@ enum status plan_build(struct plan **out, const struct summary *summary,
     choose(plan, options);
     *out = plan;
     return ST_OK;
+}
+
+struct tilewise_signature plan_recorded(const struct plan_item *item)
+{
+    struct tilewise_signature s = item->signature;
+    s.entry = 0;
+    s.alpha = item->alpha;
+    s.beta = item->beta;
+    return s;
 }
 
 void plan_free(struct plan *plan)

@@ -20,7 +20,8 @@ enum plan_fate {
 struct plan_item {
     /* As it will be replayed: entry 0, batch at least 1, alpha and beta of a known class. */
     struct tilewise_signature signature;
-    const char *entry; /* entry point; lives as long as the plan */
+    uint8_t alpha, beta; /* class as recorded: the name of the row in results */
+    const char *entry;   /* entry point; lives as long as the plan */
     uint64_t calls, time_ns;
     double time_share;  /* of all recorded time */
     double gpu_time_ns; /* of the kernels; 0: not recorded, or not asked for */
@@ -51,6 +52,8 @@ struct plan_options {
 /* NOMEM; INVALID if the trace holds no calls. */
 enum status plan_build(struct plan **out, const struct summary *summary,
                        const struct plan_options *options, struct fault *fault);
+/* The signature as it stands in the trace, its entry 0: nothing that was assumed for the replay. */
+struct tilewise_signature plan_recorded(const struct plan_item *item);
 void plan_free(struct plan *plan); /* accepts NULL */
 
 /* Default memory budget: 80 % of what the system says is available, at most `max_bytes` unless

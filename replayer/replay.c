@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include "replayer/isolate.h"
+#include "replayer/replay_order.h"
 
 static const double baseline_part = 0.3;  /* of the budget; the rest is for the candidates */
 static const double screened_part = 0.6;  /* the same, where the baseline has many routines */
 static const double ceiling_slack = 1.15; /* the ceiling is a measurement, too */
 static const double equal_part = 0.3;     /* of a phase: the same for every case; rest by time */
 static const double least_part = 0.1;     /* of its equal part: what a late case still gets */
+static const double order_s_min = 4;      /* what the replay in order gets at least */
 static const double hang_s_min = 30;      /* a case may take this and twenty slow calls */
 static const uint64_t library_bytes = 4ull << 30; /* address space a BLAS with threads may map */
 
@@ -99,6 +101,14 @@ static double timing_ns(double budget_s)
     return budget_s / 2 * 1e9;
 }
 
+static void skip_baseline(struct measure_baseline *out, enum result_status status,
+                          const char *reason)
+{
+    *out = (struct measure_baseline){ .status = status };
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
+    snprintf(out->reason, sizeof out->reason, "%s", reason);
+}
+
 static void run_baseline(struct run *r, size_t item, double budget_s)
 {
     struct measure_baseline *out = &r->rows[item].baseline;
@@ -118,17 +128,7 @@ static void run_baseline(struct run *r, size_t item, double budget_s)
                  "the other routines of the library were not tried: %s", screening.reason);
     if (end.status == RESULT_PASSED)
         return;
-    *out = (struct measure_baseline){ .status = end.status };
-    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
-    snprintf(out->reason, sizeof out->reason, "%s", end.reason);
-}
-
-static void skip_baseline(struct measure_baseline *out, enum result_status status,
-                          const char *reason)
-{
-    *out = (struct measure_baseline){ .status = status };
-    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
-    snprintf(out->reason, sizeof out->reason, "%s", reason);
+    skip_baseline(out, end.status, end.reason);
 }
 
 /* Each case gets its part of what the phase has left, so that what one does not use is there for
@@ -234,6 +234,15 @@ static void run_candidate(struct run *r, size_t item, size_t candidate, double b
     r->outcome->findings += is_finding(out->status);
 }
 
+static void skip_candidate(struct measure_candidate *out)
+{
+    const struct stats_interval unknown = { NAN, NAN, NAN };
+    *out = (struct measure_candidate){ .status = RESULT_SKIPPED };
+    out->time_ns = out->worst_error = NAN;
+    out->recorded = out->best = unknown;
+    snprintf(out->reason, sizeof out->reason, "time budget spent (--budget)");
+}
+
 static bool measure_candidates(struct run *r, size_t item, double budget_s, double end_s)
 {
     size_t count = r->o->candidates->count;
@@ -245,6 +254,11 @@ static bool measure_candidates(struct run *r, size_t item, double budget_s, doub
     for (size_t i = 0; i < count; i++) {
         tell(r, item, r->o->candidates->row[i]->name, end_s);
         double left_s = case_end_s - now_s();
+        if (left_s <= 0 && i > 0 && !r->o->setup.check_only && now_s() > end_s) {
+            skip_candidate(&row->candidates[i]);
+            r->done++;
+            continue;
+        }
         run_candidate(r, item, i, left_s > 0 ? left_s / (double)(count - i) : 0);
         r->done++;
     }
@@ -277,14 +291,6 @@ static enum result_status fate_status(enum plan_fate fate)
     return fate == PLAN_UNSUPPORTED ? RESULT_UNSUPPORTED : RESULT_SKIPPED;
 }
 
-/* Without what only means something while it is replayed. */
-static struct tilewise_signature recorded_form(const struct tilewise_signature *s)
-{
-    struct tilewise_signature plain = *s;
-    plain.entry = 0;
-    return plain;
-}
-
 /* Of one call, in the measure that the replay takes: time on the device. */
 static double recorded_ns(const struct run *r, const struct plan_item *p)
 {
@@ -306,7 +312,7 @@ static enum status put_case(struct run *r, size_t item)
         if (row->candidates[i].status != RESULT_UNSUPPORTED || row->candidates[i].reason[0])
             candidates[count++] = candidate_row(r->o->candidates->row[i], &row->candidates[i]);
     struct result_case out = {
-        .signature = recorded_form(&p->signature),
+        .signature = plan_recorded(p),
         .entry = (char *)p->entry,
         .calls = p->calls,
         .time_ns = p->time_ns,
@@ -328,6 +334,41 @@ static enum status put_case(struct run *r, size_t item)
     if (r->o->on_case)
         r->o->on_case(r->o->context, item, &out);
     return r->o->writer ? result_put_case(r->o->writer, &out) : ST_OK;
+}
+
+/* What a dispatch table would call for an item: the quickest kernel that is faster beyond doubt. */
+static const struct tilewise_candidate *choice_of(const struct run *r, size_t item)
+{
+    const struct row *row = &r->rows[r->o->plan->items[item].twin];
+    const struct tilewise_candidate *best = NULL;
+    double best_ratio = 0;
+    for (size_t i = 0; row->candidates && i < r->o->candidates->count; i++)
+        if (row->candidates[i].status == RESULT_PASSED &&
+            row->candidates[i].call == RESULT_FASTER && row->candidates[i].best.mid > best_ratio) {
+            best_ratio = row->candidates[i].best.mid;
+            best = r->o->candidates->row[i];
+        }
+    return best;
+}
+
+static enum status run_order(struct run *r)
+{
+    size_t nitems = r->o->plan->nitems;
+    const struct tilewise_candidate **choice = calloc(nitems, sizeof *choice);
+    if (choice == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < nitems; i++)
+        choice[i] = r->o->plan->items[i].fate == PLAN_MEASURE ? choice_of(r, i) : NULL;
+    struct replay_order order = {
+        .options = r->o,
+        .choice = choice,
+        .bandwidth_bytes_per_s =
+            r->survey.nceilings ? r->survey.ceilings[0].bandwidth_bytes_per_s : NAN,
+        .budget_s = fmax(r->start_s + r->o->budget_s - now_s(), order_s_min),
+    };
+    enum status st = replay_order_run(&order);
+    free(choice);
+    return st;
 }
 
 static enum status measure_cases(struct run *r, size_t nchosen)
@@ -429,6 +470,8 @@ static enum status run_phases(struct run *r, struct fault *fault)
     st = put_run(r);
     if (st == ST_OK)
         st = measure_cases(r, nchosen);
+    if (st == ST_OK && r->o->sequence && !r->o->setup.check_only)
+        st = run_order(r);
     return st == ST_OK
                ? st
                : fault_set(fault, st, "writing the result file failed: %s", status_text(st));

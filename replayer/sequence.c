@@ -30,16 +30,11 @@ struct search {
 
 /* ---- signatures ---- */
 
-/* The plan gives alpha and beta that nobody read a value. */
 static bool is_item(const struct plan_item *item, const struct tilewise_signature *s,
                     const char *entry)
 {
-    struct tilewise_signature wanted = *s;
-    if (wanted.alpha == TILEWISE_SCALAR_UNREAD)
-        wanted.alpha = item->signature.alpha;
-    if (wanted.beta == TILEWISE_SCALAR_UNREAD)
-        wanted.beta = item->signature.beta;
-    return signature_equal(&wanted, &item->signature) && strcmp(entry, item->entry) == 0;
+    struct tilewise_signature recorded = plan_recorded(item);
+    return signature_equal(s, &recorded) && strcmp(entry, item->entry) == 0;
 }
 
 static int64_t look_up(const struct search *in, uint32_t signature)
@@ -48,7 +43,7 @@ static int64_t look_up(const struct search *in, uint32_t signature)
     const struct tilewise_signature *all = reader_signatures(in->reader, &known);
     struct tilewise_signature s = all[signature];
     const char *entry = reader_string(in->reader, s.entry);
-    s.entry = in->entry ? in->entry(entry) : 0;
+    s.entry = 0;
     if (s.batch_kind == TILEWISE_BATCH_NONE)
         s.batch = 1;
     for (size_t i = 0; i < in->plan->nitems; i++)

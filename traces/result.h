@@ -92,12 +92,39 @@ struct result_case {
     struct result_candidate *candidates;
 };
 
+/* One stretch of the trace, replayed in its order as a whole. Times are of one pass. */
+struct result_order {
+    char *source; /* "stream 7 of process 4711" */
+    char *reason; /* why it was not measured, or what is not known */
+    uint8_t status;
+    bool in_graph, is_kernel_time;    /* recorded times are those of kernels; else of calls */
+    uint64_t calls, fillers, repeats; /* steps of one pass; how often it was recorded */
+    double recorded_ns, filler_ns;    /* recorded: the calls; what fillers stand in for */
+    double kernel_ns;                 /* replayed: kernels of the calls */
+    double baseline_ns, chosen_ns;    /* replayed: everything. chosen: with the quickest verified
+                                         kernels in their places; NaN: there are none */
+    double ratio, ratio_lo, ratio_hi; /* baseline / chosen */
+    double noise;
+    uint32_t rounds;
+};
+
+/* The calls of one signature in the stretch of the last result_order before it. */
+struct result_order_part {
+    struct tilewise_signature signature;
+    char *entry;
+    uint64_t calls;
+    double recorded_ns, kernel_ns; /* of one call, mean */
+    bool chosen;
+};
+
 struct result_set {
-    size_t nruns, nceilings, ncases;
+    size_t nruns, nceilings, ncases, norders, nparts;
     size_t ndamage; /* damaged stretches in the files: rows may be missing */
     struct result_run *runs;
     struct result_ceiling *ceilings;
     struct result_case *cases;
+    struct result_order *orders;
+    struct result_order_part *parts;
 };
 
 /* A writer of one .twr; every appended row is in the file once the call returns (a later crash
@@ -107,6 +134,8 @@ enum status result_create(struct result_writer **out, const char *path, struct f
 enum status result_put_run(struct result_writer *w, const struct result_run *run);
 enum status result_put_ceiling(struct result_writer *w, const struct result_ceiling *ceiling);
 enum status result_put_case(struct result_writer *w, const struct result_case *row);
+enum status result_put_order(struct result_writer *w, const struct result_order *row);
+enum status result_put_order_part(struct result_writer *w, const struct result_order_part *row);
 enum status result_close(struct result_writer *w); /* accepts NULL */
 
 /* Read and append to `set` (zero-initialised by the caller). All strings are non-NULL afterwards.
