@@ -12,7 +12,7 @@
 #include "replayer/cuda_session.h"
 #include "replayer/data.h"
 
-static const int64_t cubes[] = { 2048, 4096, 8192, 0 };
+static const int64_t cubes[] = { 4096, 8192, 0 };
 static const double burst_ns = 1e6;
 static const size_t list_workspace_bytes = 64u << 20;
 enum { CAPABILITY_MIN = 80, CAPABILITY_HOPPER = 90, BANDWIDTH_TRIES = 10 };
@@ -92,10 +92,7 @@ static enum status create_handles(struct backend_session *session, struct fault 
         return fault_set(fault, ST_DEVICE, "the GPU cannot be used: %s",
                          api->cudaGetErrorString(error));
     if (api->cublasCreate_v2(&session->blas) != 0 || api->cublasLtCreate(&session->lt) != 0 ||
-        api->cublasCreate_v2(&session->sweeper) != 0 ||
-        api->cublasSetStream_v2(session->blas, session->stream) != 0 ||
-        api->cublasSetStream_v2(session->sweeper, session->stream) != 0 ||
-        api->cublasSetPointerMode_v2(session->sweeper, CUBLAS_POINTERS_ON_DEVICE) != 0)
+        api->cublasSetStream_v2(session->blas, session->stream) != 0)
         return fault_set(fault, ST_DEVICE, "cuBLAS does not start on this GPU");
     return ST_OK;
 }
@@ -184,8 +181,6 @@ static void cuda_close(struct backend_session *session)
     if (!session->is_guest)
         api->cudaFree(session->workspace);
     api->cudaFree(session->sweep);
-    if (session->sweeper)
-        api->cublasDestroy_v2(session->sweeper);
     if (session->lt)
         api->cublasLtDestroy(session->lt);
     if (session->blas)
@@ -400,7 +395,6 @@ static enum status cuda_join(struct backend_session *session, struct backend_ses
     const struct cuda_api *api = &session->api;
     int error =
         api->cublasSetStream_v2(session->blas, leader->stream) |
-        api->cublasSetStream_v2(session->sweeper, leader->stream) |
         api->cublasSetWorkspace_v2(session->blas, leader->workspace, session->recorded_bytes);
     if (error)
         return ST_DEVICE;

@@ -21,9 +21,12 @@ void cuda_burst_forget(struct backend_session *session)
  * timed part. The GPU works on it while the host launches what follows. */
 int cuda_burst_sweep(struct backend_session *session)
 {
+    const struct cuda_api *api = &session->api;
     int count = (int)(2 * session->info.cache_bytes / sizeof(float));
     float *sum = (float *)session->sweep;
-    return session->api.cublasSasum_v2(session->sweeper, count, sum + 64, 1, sum);
+    int failed = api->cublasSetPointerMode_v2(session->blas, CUBLAS_POINTERS_ON_DEVICE) ||
+                 api->cublasSasum_v2(session->blas, count, sum + 64, 1, sum);
+    return failed || api->cublasSetPointerMode_v2(session->blas, CUBLAS_POINTERS_ON_HOST);
 }
 
 static double elapsed_ns(struct backend_session *session)

@@ -58,7 +58,7 @@ struct backend_session {
     bool is_guest;            /* stream and workspace are another session's */
     void *workspace;          /* of cuBLAS and cuBLASLt: shared, one call at a time */
     size_t recorded_bytes;    /* part of it that a recorded call may use */
-    void *sweeper, *sweep;    /* handle and memory to push everything out of the cache */
+    void *sweep;              /* handle and memory to push everything out of the cache */
     void *start, *stop;       /* events */
     bool no_graphs;           /* something cannot be recorded: bursts are made call by call */
     bool outside;             /* events inside of graphs do not tell the time */

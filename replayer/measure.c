@@ -13,6 +13,7 @@
 static const double target = 0.004; /* +- of a ln ratio */
 enum { CACHES_OF_FOOTPRINT = 3, ROUNDS_MIN = 8, ROUNDS_MAX = 256 };
 enum { ARMS_MAX = BACKEND_ROUTINES_MAX }; /* while screening; else TIMING_ARMS_MAX at most */
+enum { WARM_UP_BURSTS = 100, WARM_UP_CALLS = 16 };
 enum { SCREEN_CALLS_MAX = 64, SCREEN_BURSTS = 3 };
 static const double screen_slack = 1.02; /* what is slower than the recorded call by that is out */
 
@@ -94,6 +95,17 @@ static struct rotation_options buffers_of(const struct bench *b, size_t scratch_
     };
 }
 
+/* Until the device's clock has settled under this very load. */
+static void warm_up(struct bench *b)
+{
+    double end_ns = now_ns(NULL) + WARM_UP_BURSTS * b->info.burst_ns;
+    if (!b->setup->backend->screens) /* a processor's clock settles at once */
+        return;
+    while (now_ns(NULL) < end_ns)
+        if (!(burst(b, 0, WARM_UP_CALLS) > 0))
+            return;
+}
+
 static enum status time_arms(struct bench *b, double budget_ns, size_t scratch_bytes,
                              struct timing_samples *samples)
 {
@@ -110,6 +122,8 @@ static enum status time_arms(struct bench *b, double budget_ns, size_t scratch_b
     struct timing_source source = { b, burst, now_ns };
     enum status st =
         rotation_open(&b->rotation, b->setup->backend, b->session, b->signature, &buffers);
+    if (st == ST_OK)
+        warm_up(b);
     if (st == ST_OK)
         st = timing_measure(&source, &options, samples);
     rotation_close(&b->rotation);
@@ -225,6 +239,7 @@ static void verify_arm(struct bench *b, struct arm arm, size_t scratch_bytes,
         .session = b->session,
         .signature = b->signature,
         .reference = b->setup->reference,
+        .device_reference = b->setup->device_reference,
         .run = run_arm,
         .context = &context,
         .twin = b->setup->bitwise && arm.is_candidate ? run_arm : NULL,

@@ -17,8 +17,9 @@ struct measure_setup {
     const struct backend *backend;
     struct backend_options open;
     compare_reference *reference;
-    bool cold;          /* rotate buffers beyond the last cache; else one set */
-    bool check_only;    /* verify, time nothing */
+    compare_reference *device_reference; /* of this backend (replayer/verify.h); may be NULL */
+    bool cold;                           /* rotate buffers beyond the last cache; else one set */
+    bool check_only;                     /* verify, time nothing */
     bool bitwise;       /* and compare with the recorded call's own result, bit for bit */
     uint64_t max_bytes; /* of buffers in one case */
     double level;       /* of the intervals that decide (timing_level) */

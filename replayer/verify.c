@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/verify.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "replayer/stats.h"
@@ -18,6 +20,7 @@ struct stage {
     struct data_image after, spare;         /* C: read back; scratch, or the first result */
     struct data_image input_back;           /* A or B: read back */
     void *device[OPERAND_COUNT];
+    double *want, *magnitude, *device_want; /* from the device's reference; NULL: none */
     void *scratch;
     struct tilewise_args args;
     _Alignas(16) unsigned char alpha_value[16];
@@ -59,7 +62,7 @@ size_t verify_bytes(const struct operand shapes[OPERAND_COUNT])
     for (int i = 0; i < OPERAND_COUNT; i++)
         total += (i == OPERAND_C ? 4 : 3) * data_image_bytes(&shapes[i]);
     /* Reference: value and magnitude in fp64. */
-    return total + (size_t)(shapes[OPERAND_C].rows * shapes[OPERAND_C].cols) * 16;
+    return total + shapes[OPERAND_C].bytes / shapes[OPERAND_C].element_bytes * 16;
 }
 
 static bool create_images(struct stage *s, const struct operand *shapes)
@@ -107,6 +110,23 @@ static void fill_args(struct stage *s)
     s->job->backend->fill_args(s->job->session, &s->args);
 }
 
+static size_t result_count(const struct stage *s)
+{
+    const struct operand *o = &s->after.shape;
+    return (size_t)(o->rows * o->cols * o->batch);
+}
+
+/* Room for what the device's reference says. Without it the host computes one. */
+static void make_room(struct stage *s)
+{
+    size_t count = result_count(s);
+    if (s->job->device_reference == NULL || s->job->signature->op == TILEWISE_OP_ADD)
+        return;
+    s->want = malloc(2 * count * sizeof *s->want);
+    s->device_want = s->job->backend->alloc(s->job->session, 2 * count * sizeof *s->want);
+    s->magnitude = s->want ? s->want + count : NULL;
+}
+
 static bool set_up(struct stage *s)
 {
     struct operand shapes[OPERAND_COUNT];
@@ -121,7 +141,16 @@ static bool set_up(struct stage *s)
     if (!ok)
         return refuse(s, RESULT_SKIPPED, "no memory to verify");
     fill_args(s);
+    make_room(s);
     return true;
+}
+
+static bool upload(struct stage *s, enum operand_name name)
+{
+    const struct data_image *image = &s->image[name];
+    return s->device[name] == NULL ||
+           s->job->backend->write(s->job->session, s->device[name], image->bytes,
+                                  image->total_bytes) == ST_OK;
 }
 
 static void tear_down(struct stage *s)
@@ -134,6 +163,44 @@ static void tear_down(struct stage *s)
     data_release(&s->spare);
     data_release(&s->input_back);
     s->job->backend->release(s->job->session, s->scratch);
+    s->job->backend->release(s->job->session, s->device_want);
+    free(s->want);
+}
+
+static void forget_reference(struct stage *s)
+{
+    s->job->backend->release(s->job->session, s->device_want);
+    free(s->want);
+    s->want = s->device_want = NULL;
+}
+
+/* All operands as they are before the run; what the reference makes of them. */
+static bool refer(struct stage *s)
+{
+    size_t count = result_count(s);
+    struct tilewise_signature plain = compare_plain(s->job->signature, s->after.shape.dtype);
+    struct tilewise_args args = s->args;
+    if (s->want == NULL || s->device_want == NULL)
+        return true;
+    args.alpha = &s->alpha;
+    args.beta = &s->beta;
+    if (plain.batch_kind != TILEWISE_BATCH_NONE) {
+        plain.batch_kind = TILEWISE_BATCH_STRIDED;
+        plain.stride_a = s->image[OPERAND_A].shape.stride;
+        plain.stride_b = s->image[OPERAND_B].shape.stride;
+        plain.stride_c = plain.stride_d = s->after.shape.stride;
+    }
+    if (!upload(s, OPERAND_C))
+        return device_failed(s);
+    int error = s->job->device_reference(&plain, &args, s->device_want, s->device_want + count);
+    if (error == -ENOTSUP) {
+        forget_reference(s);
+        return true;
+    }
+    if (error || s->job->backend->read(s->job->session, s->want, s->device_want,
+                                       2 * count * sizeof *s->want) != ST_OK)
+        return device_failed(s);
+    return true;
 }
 
 static void fill(struct stage *s, enum data_class class)
@@ -150,14 +217,6 @@ static void fill(struct stage *s, enum data_class class)
         data_fill(&s->image[i], (enum operand_name)i, &recipe);
     if (s->beta == 0)
         data_poison(&s->image[OPERAND_C]); /* NaN: who reads C now is found out */
-}
-
-static bool upload(struct stage *s, enum operand_name name)
-{
-    const struct data_image *image = &s->image[name];
-    return s->device[name] == NULL ||
-           s->job->backend->write(s->job->session, s->device[name], image->bytes,
-                                  image->total_bytes) == ST_OK;
 }
 
 /* One run on a fresh C. The inputs are uploaded where they changed. */
@@ -218,6 +277,8 @@ static enum status compare(struct stage *s, enum data_class class, const struct 
         .a = &s->image[OPERAND_A],
         .b = &s->image[OPERAND_B],
         .before = &s->image[OPERAND_C],
+        .want = s->want,
+        .magnitude = s->magnitude,
         .after = after,
         .alpha = s->alpha,
         .beta = s->beta,
@@ -270,10 +331,10 @@ static bool check_result(struct stage *s, enum data_class class)
 static bool check_class(struct stage *s, enum data_class class)
 {
     fill(s, class);
-    if (s->report->runs == 0 && !check_can_fail(s, class))
-        return false;
     if (!upload(s, OPERAND_A) || !upload(s, OPERAND_B))
         return device_failed(s);
+    if (!refer(s) || (s->report->runs == 0 && !check_can_fail(s, class)))
+        return false;
     return run_once(s) && check_result(s, class);
 }
 
