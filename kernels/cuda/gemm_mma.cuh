@@ -76,31 +76,46 @@ static __device__ __forceinline__ void mma_copy_chunk(T *to, const T *from, int 
     }
 }
 
-/* Fill a tile of ROWS lines of COLUMNS elements from line `outer` and element `inner` on; what lies
- * behind the ends is zero. SPREAD_QUADS: see swizzle.h. */
-template <typename T, int ROWS, int COLUMNS, int THREADS, bool WHOLE_CHUNKS, bool SPREAD_QUADS>
-static __device__ __forceinline__ void mma_fill(T *tile, const mma_operand<T> &x, const T *base,
-                                                int64_t outer, int64_t outer_end, int64_t inner,
-                                                int64_t inner_end)
+/* How many of `most` lines or elements there are from `first` on. */
+static __device__ __forceinline__ int mma_left(int64_t first, int64_t end, int most)
 {
-    constexpr int CHUNK = MMA_CHUNK_BYTES / (int)sizeof(T), CHUNKS = COLUMNS / CHUNK;
-#pragma unroll
-    for (int i = 0; i < (ROWS * CHUNKS + THREADS - 1) / THREADS; i++) {
-        int index = (int)threadIdx.x + i * THREADS;
-        if (ROWS * CHUNKS % THREADS != 0 && index >= ROWS * CHUNKS)
-            break;
-        int row = index / CHUNKS, chunk = index % CHUNKS;
-        int place =
-            SPREAD_QUADS ? swizzle_quads(row, chunk, CHUNKS) : swizzle_rows(row, chunk, CHUNKS);
-        int64_t line = outer + row, first = inner + chunk * CHUNK;
-        int valid = line < outer_end ? mma_valid<CHUNK>(first, inner_end) : 0;
-        const T *from = valid > 0 ? base + line * x.ld + first : base;
-        if (WHOLE_CHUNKS)
-            device_copy16(tile + place * CHUNK, from, valid * (int)sizeof(T));
-        else
-            mma_copy_chunk<T, CHUNK>(tile + place * CHUNK, from, valid, x.aligned);
-    }
+    int64_t left = end - first;
+    return left < most ? (int)left : most;
 }
+
+/* How a tile of ROWS lines of COLUMNS elements is filled: a thread copies one chunk of every
+ * STEP-th line. SPREAD_QUADS: see swizzle.h. */
+template <typename T, int ROWS, int COLUMNS, int THREADS, bool WHOLE_CHUNKS, bool SPREAD_QUADS>
+struct mma_filler {
+    static constexpr int CHUNK = MMA_CHUNK_BYTES / (int)sizeof(T), CHUNKS = COLUMNS / CHUNK;
+    static constexpr int STEP = THREADS / CHUNKS;
+    static_assert(THREADS % CHUNKS == 0 && ROWS % STEP == 0, "every thread copies alike");
+
+    /* Where this thread's first chunk lies in a tile that begins at an address. */
+    static __device__ __forceinline__ int64_t offset(int64_t ld)
+    {
+        return (int)threadIdx.x / CHUNKS * ld + (int)threadIdx.x % CHUNKS * CHUNK;
+    }
+    /* `from`: this thread's first chunk. What lies behind `lines` and `elements` is zero. */
+    static __device__ __forceinline__ void fill(T *tile, const mma_operand<T> &x, const T *from,
+                                                int lines, int elements)
+    {
+        int row = (int)threadIdx.x / CHUNKS, chunk = (int)threadIdx.x % CHUNKS;
+        int left = elements - chunk * CHUNK;
+        left = left < 0 ? 0 : left < CHUNK ? left : CHUNK;
+#pragma unroll
+        for (int i = 0; i < ROWS / STEP; i++) {
+            int line = row + i * STEP, valid = line < lines ? left : 0;
+            int place = SPREAD_QUADS ? swizzle_quads(line, chunk, CHUNKS)
+                                     : swizzle_rows(line, chunk, CHUNKS);
+            const T *source = valid > 0 ? from + i * STEP * x.ld : x.base;
+            if (WHOLE_CHUNKS)
+                device_copy16(tile + place * CHUNK, source, valid * (int)sizeof(T));
+            else
+                mma_copy_chunk<T, CHUNK>(tile + place * CHUNK, source, valid, x.aligned);
+        }
+    }
+};
 
 /* The fragments of one step of k: TILES blocks of 16 rows of A, or of pairs of 8 columns of B.
  * `first`: row or column of the warp in the tile. */
@@ -205,56 +220,71 @@ static __device__ __forceinline__ void mma_compute(float (&sum)[S::TILES_M][S::T
     }
 }
 
+/* Lines of one operand for a block: along k, or across it. */
+template <typename S, int LINES, bool ALONG, bool WHOLE_CHUNKS> struct mma_source {
+    using T = typename S::T;
+    static constexpr int ROWS = ALONG ? LINES : S::BK, COLUMNS = ALONG ? S::BK : LINES;
+    using filler = mma_filler<T, ROWS, COLUMNS, S::THREADS, WHOLE_CHUNKS, !ALONG && sizeof(T) == 4>;
+    const mma_operand<T> &x;
+    const T *from; /* this thread's first chunk of the first step */
+    int lines;     /* of the tile that exist, or elements of its lines */
+
+    __device__ __forceinline__ mma_source(const mma_operand<T> &operand, int64_t batch,
+                                          int64_t first, int64_t end, int64_t k)
+        : x(operand), from(operand.base + batch * operand.batch +
+                           (ALONG ? first * operand.ld + k : k * operand.ld + first) +
+                           filler::offset(operand.ld)),
+          lines(mma_left(first, end, LINES))
+    {
+    }
+    __device__ __forceinline__ void fill(T *tile, int64_t step, int depth) const
+    {
+        const T *at = from + step * (ALONG ? S::BK : S::BK * x.ld);
+        filler::fill(tile, x, at, ALONG ? lines : depth, ALONG ? depth : lines);
+    }
+};
+
 template <typename S, bool A_ALONG, bool B_ALONG, bool WHOLE_CHUNKS> struct mma_block {
     using T = typename S::T;
-    const mma_arguments<T> &x;
-    const T *a, *b; /* of the batch entry */
-    int64_t m0, n0, k_begin, k_end;
+    mma_source<S, S::BM, A_ALONG, WHOLE_CHUNKS> a;
+    mma_source<S, S::BN, B_ALONG, WHOLE_CHUNKS> b;
+    int64_t depth; /* of this block's part of k */
     T *shared;
 
-    __device__ __forceinline__ T *stage(int64_t step) const
+    __device__ __forceinline__ T *stage(int index) const
     {
-        return shared + step % S::STAGES * ((S::A_BYTES + S::B_BYTES) / (int)sizeof(T));
+        return shared + index * ((S::A_BYTES + S::B_BYTES) / (int)sizeof(T));
     }
-
-    __device__ __forceinline__ void fill(int64_t step) const
+    __device__ __forceinline__ void fill(int64_t step, int index) const
     {
-        T *tile_a = stage(step), *tile_b = tile_a + S::BM * S::BK;
-        int64_t k = k_begin + step * S::BK;
-        constexpr bool is_wide = sizeof(T) == 4;
-        if constexpr (A_ALONG)
-            mma_fill<T, S::BM, S::BK, S::THREADS, WHOLE_CHUNKS, false>(tile_a, x.a, a, m0, x.m, k,
-                                                                       k_end);
-        else
-            mma_fill<T, S::BK, S::BM, S::THREADS, WHOLE_CHUNKS, is_wide>(tile_a, x.a, a, k, k_end,
-                                                                         m0, x.m);
-        if constexpr (B_ALONG)
-            mma_fill<T, S::BN, S::BK, S::THREADS, WHOLE_CHUNKS, false>(tile_b, x.b, b, n0, x.n, k,
-                                                                       k_end);
-        else
-            mma_fill<T, S::BK, S::BN, S::THREADS, WHOLE_CHUNKS, is_wide>(tile_b, x.b, b, k, k_end,
-                                                                         n0, x.n);
+        T *tile = stage(index);
+        int left = mma_left(step * S::BK, depth, S::BK);
+        a.fill(tile, step, left);
+        b.fill(tile + S::BM * S::BK, step, left);
     }
 
     /* The ring: a tile is refilled one step after its use, behind the barrier that ends it. */
     __device__ __forceinline__ void sum(float (&total)[S::TILES_M][S::TILES_N][4], int warp_m,
                                         int warp_n) const
     {
-        int64_t steps = (k_end - k_begin + S::BK - 1) / S::BK;
+        int64_t steps = (depth + S::BK - 1) / S::BK;
 #pragma unroll
         for (int step = 0; step < S::STAGES - 1; step++) {
             if (step < steps)
-                fill(step);
+                fill(step, step);
             device_copy_commit();
         }
+        int used = 0, filled = S::STAGES - 1;
         for (int64_t step = 0; step < steps; step++) {
             device_copy_wait<S::STAGES - 2>();
             __syncthreads();
             if (step + S::STAGES - 1 < steps)
-                fill(step + S::STAGES - 1);
+                fill(step + S::STAGES - 1, filled);
             device_copy_commit();
-            const T *tile = stage(step);
+            const T *tile = stage(used);
             mma_compute<S, A_ALONG, B_ALONG>(total, tile, tile + S::BM * S::BK, warp_m, warp_n);
+            used = used + 1 == S::STAGES ? 0 : used + 1;
+            filled = filled + 1 == S::STAGES ? 0 : filled + 1;
         }
         device_copy_wait<0>();
         __syncthreads();
@@ -287,13 +317,10 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
         float sum[S::TILES_M][S::TILES_N][4] = {};
         int64_t k_begin = blockIdx.y * x.k_per_split;
         int64_t k_end = x.k < k_begin + x.k_per_split ? x.k : k_begin + x.k_per_split;
-        mma_block<S, A_ALONG, B_ALONG, WHOLE_CHUNKS> block = { x,
-                                                               x.a.base + batch * x.a.batch,
-                                                               x.b.base + batch * x.b.batch,
-                                                               (int64_t)tile_m * S::BM,
-                                                               (int64_t)tile_n * S::BN,
-                                                               k_begin,
-                                                               k_end,
+        int64_t m0 = (int64_t)tile_m * S::BM, n0 = (int64_t)tile_n * S::BN;
+        mma_block<S, A_ALONG, B_ALONG, WHOLE_CHUNKS> block = { { x.a, batch, m0, x.m, k_begin },
+                                                               { x.b, batch, n0, x.n, k_begin },
+                                                               k_end - k_begin,
                                                                (T *)device_shared() };
         block.sum(sum, warp_m, warp_n);
         finish_place<float> place = { x.finish, x.m, x.n, batch, x.batches, (int)blockIdx.y };
@@ -301,8 +328,8 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS)
         for (int i = 0; i < S::TILES_M; i++)
 #pragma unroll
             for (int j = 0; j < S::TILES_N; j++) {
-                int64_t row = block.m0 + warp_m * S::WM + i * MMA_M + lane / 4;
-                int64_t column = block.n0 + warp_n * S::WN + j * MMA_N + lane % 4 * 2;
+                int64_t row = m0 + warp_m * S::WM + i * MMA_M + lane / 4;
+                int64_t column = n0 + warp_n * S::WN + j * MMA_N + lane % 4 * 2;
                 finish_pair(place, row, column, sum[i][j][0], sum[i][j][1]);
                 finish_pair(place, row + 8, column, sum[i][j][2], sum[i][j][3]);
             }
