@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/emulation/emulation.hpp"
+#include "tests/emulation/fault.h"
 
 #include <setjmp.h>
 
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 bool emulation_copies_late = true;
+enum emulation_fault emulation_fault_now;
 
 static const size_t stack_bytes = 256 * 1024;
 
@@ -91,7 +93,8 @@ void check_shared(const void *shared, size_t bytes)
 void perform(const copy &c)
 {
     memcpy(c.to, c.from, (size_t)c.bytes);
-    memset((char *)c.to + c.bytes, 0, (size_t)(c.size - c.bytes));
+    if (emulation_fault_now != FAULT_NO_ZERO_FILL)
+        memset((char *)c.to + c.bytes, 0, (size_t)(c.size - c.bytes));
 }
 
 /* Until it waits or ends. */
@@ -109,6 +112,8 @@ void run_block(int threads)
 {
     for (int t = 0; t < threads; t++) {
         fiber *f = fibers[t];
+        f->open.clear();
+        f->groups.clear();
         f->is_done = f->has_begun = false;
         getcontext(&f->context);
         f->context.uc_stack.ss_sp = f->stack.data();
@@ -126,11 +131,21 @@ void run_block(int threads)
             left -= f->is_done;
         }
     }
-    for (int t = 0; t < threads; t++)
+    for (int t = 0; t < threads && emulation_fault_now == FAULT_NONE; t++)
         if (!fibers[t]->open.empty() || !fibers[t]->groups.empty())
             die("ends with copies on their way");
 }
 } // namespace
+
+/* Does a broken launch leave this block out? */
+static bool is_left_out(dim3 grid)
+{
+    bool last = blockIdx.x + 1 == grid.x;
+    return emulation_fault_now == FAULT_NO_LAUNCH ||
+           (emulation_fault_now == FAULT_NO_LAST_TILE && last) ||
+           (emulation_fault_now == FAULT_FIRST_BATCH_ONLY && blockIdx.z > 0) ||
+           (emulation_fault_now == FAULT_FIRST_SPLIT_ONLY && blockIdx.y > 0);
+}
 
 void emulation_run(dim3 grid, int threads, int shared_bytes, const std::function<void()> &kernel)
 {
@@ -145,6 +160,8 @@ void emulation_run(dim3 grid, int threads, int shared_bytes, const std::function
     for (blockIdx.z = 0; blockIdx.z < grid.z; blockIdx.z++)
         for (blockIdx.y = 0; blockIdx.y < grid.y; blockIdx.y++)
             for (blockIdx.x = 0; blockIdx.x < grid.x; blockIdx.x++) {
+                if (is_left_out(grid))
+                    continue;
                 shared_memory.assign((size_t)shared_bytes + 256, 0xff); /* NaN in every type */
                 shared_begin =
                     (unsigned char *)(((uintptr_t)shared_memory.data() + 127) / 128 * 128);
@@ -160,7 +177,8 @@ unsigned char *device_shared()
 
 void __syncthreads()
 {
-    meet(barrier, (int)blockDim.x, [] {});
+    if (emulation_fault_now != FAULT_NO_BARRIER)
+        meet(barrier, (int)blockDim.x, [] {});
 }
 
 void device_copy(void *shared, const void *global, int size, int bytes)
@@ -186,6 +204,7 @@ void device_copy_commit()
 void emulation_wait(int left)
 {
     fiber *f = fibers[current];
+    left += emulation_fault_now == FAULT_SHORT_WAIT;
     while ((int)f->groups.size() > left) {
         if (emulation_copies_late)
             for (const copy &c : f->groups.front())
@@ -210,7 +229,10 @@ static void load_matrices(uint32_t r[4], const void *shared, bool transposed)
                 for (int e = 0; e < 2; e++) {
                     int row = transposed ? l % 4 * 2 + e : l / 4;
                     int column = transposed ? l / 4 : l % 4 * 2 + e;
-                    two[e] = ((const uint16_t *)w.in[matrix * 8 + row][0])[column];
+                    int from = emulation_fault_now == FAULT_WRONG_FRAGMENT && matrix % 3 != 0
+                                   ? 3 - matrix
+                                   : matrix;
+                    two[e] = ((const uint16_t *)w.in[from * 8 + row][0])[column];
                 }
                 memcpy((uint32_t *)w.out[l] + matrix, two, 4);
             }
@@ -284,6 +306,9 @@ template <typename F> static void multiply(float c[4], const void *a, const void
     w.in[lane][0] = a;
     w.in[lane][1] = b;
     meet(w.meets, 32, [&] { how(w); });
+    if (emulation_fault_now == FAULT_FEWER_DIGITS)
+        for (int i = 0; i < 4; i++)
+            c[i] = __bfloat162float(__float2bfloat16(c[i]));
 }
 
 void device_multiply(__half, float c[4], const uint32_t a[4], const uint32_t b[2])

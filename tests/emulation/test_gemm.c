@@ -10,6 +10,7 @@
 #include "kernels/cuda/swizzle.h"
 #include "replay_fixture.h"
 #include "replayer/verify.h"
+#include "tests/emulation/fault.h"
 
 struct subject {
     const struct tilewise_candidate *candidate;
@@ -22,7 +23,8 @@ static int call_subject(void *context, const struct tilewise_args *args)
     return subject->candidate->run(subject->s, args);
 }
 
-static void expect_right(const struct tilewise_candidate *c, const struct tilewise_signature *s)
+static struct verify_report verify(const struct tilewise_candidate *c,
+                                   const struct tilewise_signature *s)
 {
     struct subject subject = { c, s };
     struct verify_report report;
@@ -37,8 +39,14 @@ static void expect_right(const struct tilewise_candidate *c, const struct tilewi
         .kappa = strstr(c->name, "_mma") ? 1. / 16 : 0,
         .seed = 11,
     };
-    char text[160];
     verify_subject(&job, &report);
+    return report;
+}
+
+static void expect_right(const struct tilewise_candidate *c, const struct tilewise_signature *s)
+{
+    struct verify_report report = verify(c, s);
+    char text[160];
     cr_assert_eq(report.status, RESULT_PASSED, "%s, %s (lda %ld, ldb %ld, batch %ld): %s", c->name,
                  signature_describe(s, text, sizeof text), (long)s->lda, (long)s->ldb,
                  (long)s->batch, report.reason);
@@ -150,6 +158,68 @@ Test(emulated_gemm, result_apart_from_c)
             done++;
         }
     cr_assert_eq(done, 1);
+}
+
+/* ---- broken ones ---- */
+
+static const struct tilewise_candidate *find(const char *name)
+{
+    size_t count, i = 0;
+    const struct tilewise_candidate *const *all = builtin_candidates(&count);
+    while (i < count && strcmp(all[i]->name, name) != 0)
+        i++;
+    cr_assert_lt(i, count, "no %s", name);
+    return all[i];
+}
+
+/* Ragged in every direction, two batches, k in parts. */
+static struct tilewise_signature hard_signature(struct types t)
+{
+    struct tilewise_signature s = fixture_gemm(t.in, 70, 75, 1100);
+    s.dtype_c = s.dtype_d = t.out;
+    s.compute = t.compute;
+    s.scale = TILEWISE_F32;
+    s.trans_a = TILEWISE_T;
+    s.lda = s.ldb = 1104;
+    s.batch_kind = TILEWISE_BATCH_STRIDED;
+    s.batch = 2;
+    s.stride_a = s.lda * s.m;
+    s.stride_b = s.ldb * s.n;
+    s.stride_c = s.ldc * s.n;
+    return s;
+}
+
+/* Each way to break it is found in each kernel. */
+static void expect_faults_found(struct types t, const char *name)
+{
+    const struct tilewise_candidate *c = find(name);
+    struct tilewise_signature s = hard_signature(t);
+    s.k = 1101; /* the last chunk of a line is not whole */
+    for (int fault = FAULT_NONE + 1; fault < FAULTS; fault++) {
+        emulation_fault_now = fault;
+        struct verify_report report = verify(c, &s);
+        emulation_fault_now = FAULT_NONE;
+        cr_expect_eq(report.status, RESULT_FAILED, "%s with fault %d passed", name, fault);
+    }
+    expect_right(c, &s);
+}
+
+Test(emulated_gemm, faults_are_found_f16)
+{
+    expect_faults_found((struct types){ TILEWISE_F16, TILEWISE_F32, TILEWISE_F32 },
+                        "gemm_f16_mma_64x64");
+}
+
+Test(emulated_gemm, faults_are_found_bf16)
+{
+    expect_faults_found((struct types){ TILEWISE_BF16, TILEWISE_F32, TILEWISE_F32 },
+                        "gemm_bf16_mma_64x64");
+}
+
+Test(emulated_gemm, faults_are_found_tf32)
+{
+    expect_faults_found((struct types){ TILEWISE_F32, TILEWISE_F32, TILEWISE_TF32 },
+                        "gemm_tf32_mma_64x64");
 }
 
 /* ---- pure arithmetic ---- */
