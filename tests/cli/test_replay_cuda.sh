@@ -14,11 +14,12 @@ trace=$work/t.twt
     cublasGemmStridedBatchedEx:f16:NN:32x32x16x8:200 cublasLtMatmul:e4m3:TN:64x32x128:200 \
     cublasLtMatmul:i8:TN:64x32x64:100 cublasGemmEx:tf32:NT:40x30x48:100 cublasSgemmBatched:f32:NN:16x16x16x4:100
 
-# with FAULT ARGS...: replay on the simulated GPU with that fault; output in out and err.
+# with FAULT ARGS...: replay on the simulated GPU with that fault; output in out and err. Without the
+# CUDA kernels, which need a real one.
 with() {
     local fault=$1
     shift
-    FAKE_CUDA=$fault "$TILEWISE" replay --device cuda --cuda-libraries "$fake" "$@" "$trace" \
+    FAKE_CUDA=$fault "$TILEWISE" replay --device cuda --cuda-libraries "$fake" --kernel ref "$@" "$trace" \
         >"$work/out" 2>"$work/err"
     echo $?
 }
