@@ -124,3 +124,31 @@ enum status fidelity_measure(const struct summary *s, const struct result_set *r
     free(errors);
     return ST_OK;
 }
+
+struct fidelity_order fidelity_order(const struct result_set *results, size_t index)
+{
+    const struct result_order *row = &results->orders[index];
+    struct fidelity_order out = { NAN, NAN, 0, 0 };
+    for (size_t i = 0; i < index; i++)
+        out.first += results->orders[i].nparts;
+    out.first = out.first < results->nparts ? out.first : results->nparts;
+    size_t left = results->nparts - out.first;
+    out.count = row->nparts < left ? row->nparts : left;
+    double *errors = calloc(out.count + 1, sizeof *errors);
+    if (find_other_card(results) || errors == NULL) {
+        free(errors);
+        return out;
+    }
+    size_t known = 0;
+    for (size_t i = out.first; i < out.first + out.count; i++) {
+        const struct result_order_part *p = &results->parts[i];
+        if (p->kernel_ns > 0 && p->recorded_ns > 0)
+            errors[known++] = fabs(p->kernel_ns / p->recorded_ns - 1);
+    }
+    out.total = row->is_kernel_time ? row->kernel_ns / row->recorded_ns
+                                    : row->baseline_ns / (row->recorded_ns + row->filler_ns);
+    if (known)
+        out.median_abs_error = quantile_of(errors, known, 0.5);
+    free(errors);
+    return out;
+}

@@ -36,4 +36,12 @@ struct fidelity_row fidelity_row(const struct summary *s, const struct result_se
 enum status fidelity_measure(const struct summary *s, const struct result_set *results,
                              const struct result_case **result_of, struct fidelity *out);
 
+/* Of one stretch replayed in its order: kernels of the calls against their recorded time; on a CPU
+ * everything against everything. Its parts are rows `first` and following of the results. */
+struct fidelity_order {
+    double total, median_abs_error;
+    size_t first, count;
+};
+struct fidelity_order fidelity_order(const struct result_set *results, size_t index);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "analysis/escape.h"
 #include "analysis/evidence.h"
+#include "analysis/fidelity_json.h"
 #include "analysis/phases_json.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
@@ -308,7 +309,6 @@ static void shape_problem(yajl_gen g, const struct tilewise_signature *s)
 static void shape(yajl_gen g, const struct analysis_shape *row)
 {
     const struct result_case *r = row->result;
-    int same = row->fidelity.same_kernels;
     yajl_gen_map_open(g);
     shape_problem(g, row->signature);
     key_text(g, "entry", row->entry[0] ? row->entry : NULL);
@@ -329,13 +329,8 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
              r && r->baseline_best && r->baseline_best[0] ? r->baseline_best : NULL);
     key_text(g, "baseline_status", r ? result_status_name(r->status) : NULL);
     key_real(g, "headroom", row->headroom);
-    open_map(g, "fidelity");
-    key_real(g, "recorded_ns", row->fidelity.recorded_ns);
-    key_real(g, "replayed_ns", row->fidelity.replayed_ns);
-    key_real(g, "error", row->fidelity.error);
-    key(g, "same_kernels");
-    same < 0 ? yajl_gen_null(g) : yajl_gen_bool(g, same);
-    yajl_gen_map_close(g);
+    key_real(g, "baseline_noise", r ? r->noise : NAN);
+    fidelity_json_shape(g, &row->fidelity);
     open_array(g, "candidates");
     for (size_t i = 0; r && i < r->ncandidates; i++)
         candidate(g, &r->candidates[i]);
@@ -464,11 +459,7 @@ static enum status document(yajl_gen g, const struct analysis *a)
     yajl_gen_array_close(g);
     enum status st = kernels(g, a->summary);
     phases_json(g, a->summary);
-    open_map(g, "fidelity");
-    key_real(g, "total", a->fidelity.total);
-    key_real(g, "median_abs_error", a->fidelity.median_abs_error);
-    key_real(g, "same_kernel_share", a->fidelity.same_kernel_share);
-    yajl_gen_map_close(g);
+    fidelity_json(g, a);
     key_real(g, "potential", a->potential);
     replay_runs(g, a->results);
     open_array(g, "notes");

@@ -328,6 +328,7 @@ static enum status put_case(struct run *r, size_t item)
         .kernel_ns = chosen ? row->baseline.kernels.ns : NAN,
         .kernels = (char *)(chosen ? row->baseline.kernels.names : ""),
         .recorded_ns = recorded_ns(r, p),
+        .noise = chosen ? row->baseline.noise : NAN,
         .ncandidates = count,
         .candidates = candidates,
     };

@@ -31,6 +31,7 @@ static struct result_order row_of(const struct sequence *s, const struct order_o
         .ratio_hi = m->ratio.hi,
         .noise = m->noise,
         .rounds = m->rounds,
+        .nparts = (uint32_t)m->nparts,
     };
 }
 

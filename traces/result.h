@@ -86,6 +86,7 @@ struct result_case {
     double kernel_ns;    /* replayed recorded call: its kernels, by the vendor's profiler; NaN:
                             none, then baseline_recorded_ns is all that is known */
     char *kernels;       /* their names, one a line; "" if unknown */
+    double noise;        /* 95 % band of |ln ratio| between two runs of the recorded call */
     double recorded_ns;  /* what kernel_ns (else baseline_recorded_ns) is held against: recorded
                             time of one call on the device; NaN: not recorded */
     size_t ncandidates;
@@ -106,9 +107,10 @@ struct result_order {
     double ratio, ratio_lo, ratio_hi; /* baseline / chosen */
     double noise;
     uint32_t rounds;
+    uint32_t nparts; /* rows of result_order_part that follow */
 };
 
-/* The calls of one signature in the stretch of the last result_order before it. */
+/* The calls of one signature in a stretch. */
 struct result_order_part {
     struct tilewise_signature signature;
     char *entry;
