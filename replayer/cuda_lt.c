@@ -121,7 +121,7 @@ void cuda_lt_release(struct backend_session *session)
             session->api.cublasLtMatrixLayoutDestroy(p->layout[i]);
     if (p->desc)
         session->api.cublasLtMatmulDescDestroy(p->desc);
-    *p = (struct cuda_lt_problem){ NULL };
+    *p = (struct cuda_lt_problem){ .desc = NULL };
 }
 
 static int run_lt(struct backend_session *session, const struct cuda_routine *r,
