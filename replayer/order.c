@@ -224,7 +224,7 @@ static enum status size_fillers(struct stage *g)
         if (g->bytes[i] == 0)
             continue;
         double bytes = (s->steps[i].ns - floor_ns) * 1e-9 * g->job->bandwidth_bytes_per_s / 2;
-        bytes = fmin(fmax(bytes, (double)filler_least_bytes), (double)g->fill_bytes);
+        bytes = fmin(fmax(bytes, 0) + (double)filler_least_bytes, (double)g->fill_bytes);
         g->bytes[i] = (size_t)bytes / filler_least_bytes * filler_least_bytes;
     }
     return floor_ns > 0 ? ST_OK : ST_DEVICE;
