@@ -341,7 +341,7 @@ int cmd_replay(int argc, char **argv)
               stderr);
         return EXIT_BAD_USAGE;
     }
-    char settings[96] = "";
+    char settings[PATH_MAX] = "";
     int used = 0;
     if (seed != 1)
         used = snprintf(settings, sizeof settings, " --seed %" PRIu64, seed);
@@ -349,7 +349,10 @@ int cmd_replay(int argc, char **argv)
         used += snprintf(settings + used, sizeof settings - (size_t)used, " --threads %" PRIu64,
                          threads);
     if (strcmp(device, "auto") != 0)
-        snprintf(settings + used, sizeof settings - (size_t)used, " --device %s", device);
+        used += snprintf(settings + used, sizeof settings - (size_t)used, " --device %s", device);
+    if (cuda_libraries)
+        snprintf(settings + used, sizeof settings - (size_t)used, " --cuda-libraries %s",
+                 cuda_libraries);
     struct replay_view view = {
         .settings = settings,
         .traces = argv + first,
