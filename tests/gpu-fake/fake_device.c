@@ -254,6 +254,8 @@ static void do_node(const struct node *n, bool works)
         n->event->ns = clock_ns;
     else if (!broken && works)
         n->work(n->context);
+    if (n->work && n->work != copy_now)
+        fake_kernel(clock_ns, n->ns);
     clock_ns += n->ns;
 }
 

@@ -20,6 +20,8 @@ long fake_setting(const char *word, long otherwise);
  * `ns`: simulated time. */
 typedef void fake_work(const void *context);
 int fake_enqueue(void *stream, fake_work *work, const void *context, size_t bytes, double ns);
+/* A kernel ran: for CUPTI's records, where they are on. */
+void fake_kernel(double start_ns, double ns);
 /* Every later call fails with this error of the runtime. */
 void fake_break(int error);
 
