@@ -393,9 +393,9 @@ static void cuda_fill_args(struct backend_session *session, struct tilewise_args
 static enum status cuda_join(struct backend_session *session, struct backend_session *leader)
 {
     const struct cuda_api *api = &session->api;
-    int error =
-        api->cublasSetStream_v2(session->blas, leader->stream) |
-        api->cublasSetWorkspace_v2(session->blas, leader->workspace, session->recorded_bytes);
+    /* In this order: another stream takes the workspace away. */
+    int error = api->cublasSetStream_v2(session->blas, leader->stream);
+    error |= api->cublasSetWorkspace_v2(session->blas, leader->workspace, session->recorded_bytes);
     if (error)
         return ST_DEVICE;
     api->cudaFree(session->workspace);
