@@ -99,6 +99,7 @@ static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_
         shape->entry = entry_name(a->summary, &row->signature);
         shape->min_ns = row->min_ns;
         shape->headroom = shape->gpu_time_ns = NAN;
+        shape->fidelity = fidelity_row(a->summary, a->results, signature, NULL);
     }
     double gpu_time_ns = summary_gpu_time_ns(row);
     if (!isnan(gpu_time_ns))
@@ -110,9 +111,10 @@ static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_
     histogram_add(&shape->histogram, &row->histogram);
     if (a->result_of[signature] && !shape->result) {
         shape->result = a->result_of[signature];
-        shape->headroom =
-            headroom_of(shape->result, headroom_ceiling(a->results, row->signature.dtype_c),
-                        &a->policy->headroom);
+        shape->fidelity = fidelity_row(a->summary, a->results, signature, shape->result);
+        shape->headroom = headroom_of(
+            shape->result, headroom_ceiling(a->results, signature_rate_dtype(&row->signature)),
+            &a->policy->headroom);
     }
 }
 
@@ -296,28 +298,6 @@ static void decide_groups(struct analysis *a, struct analysis_group *groups, siz
     }
 }
 
-static void measure_fidelity(struct analysis *a)
-{
-    struct analysis_fidelity *f = &a->fidelity;
-    *f = (struct analysis_fidelity){ NAN, NAN, NAN, 0 };
-    size_t count = a->summary->nsignatures;
-    double *errors = calloc(count + 1, sizeof *errors), replayed = 0, recorded = 0;
-    for (size_t i = 0; i < count && errors; i++) {
-        const struct summary_signature *row = &a->summary->signatures[i];
-        double mean_ns = (double)row->time_ns / (double)row->calls;
-        if (!a->result_of[i] || !(a->result_of[i]->baseline_recorded_ns > 0) || !(mean_ns > 0))
-            continue;
-        replayed += (double)row->calls * a->result_of[i]->baseline_recorded_ns;
-        recorded += (double)row->time_ns;
-        errors[f->signatures++] = fabs(a->result_of[i]->baseline_recorded_ns / mean_ns - 1);
-    }
-    if (f->signatures) {
-        f->total = replayed / recorded;
-        f->median_abs_error = quantile_of(errors, f->signatures, 0.5);
-    }
-    free(errors);
-}
-
 /* How many results nobody should believe, and the first of them. */
 struct above {
     size_t baselines, candidates;
@@ -328,7 +308,7 @@ static void count_above(const struct analysis *a, const struct result_case *row,
                         struct above *above)
 {
     const struct tilewise_signature *s = &row->signature;
-    const struct result_ceiling *c = headroom_ceiling(a->results, s->dtype_c);
+    const struct result_ceiling *c = headroom_ceiling(a->results, signature_rate_dtype(s));
     size_t before = above->baselines + above->candidates;
     above->baselines += headroom_above_ceiling(s, c, row->baseline_best_ns, &a->policy->headroom);
     for (size_t i = 0; i < row->ncandidates; i++)
@@ -350,11 +330,22 @@ static void note_above(struct analysis *a, const struct above *above)
 /* Far from 1, the replay did not do what the process did. */
 static void note_fidelity(struct analysis *a)
 {
-    if (a->fidelity.total < 0.8 || a->fidelity.total > 1.25)
+    const struct fidelity *f = &a->fidelity;
+    if (f->other_card)
+        note(a,
+             "recorded on %s, replayed on another device: no fidelity is claimed, and gains are "
+             "those of the other device",
+             f->other_card);
+    if (f->by_events)
+        note(a,
+             "%llu replayed shapes have no kernel times (no CUPTI): their fidelity compares time "
+             "between events, gaps included, with kernel time",
+             (unsigned long long)f->by_events);
+    if (f->total < 0.8 || f->total > 1.25)
         note(a,
              "replayed time is %.2f of the recorded time: other load, threads or caches were part "
              "of the recording; read gains with care",
-             a->fidelity.total);
+             f->total);
 }
 
 /* In front, as they say what coverage does not; a trace full of them leaves room for the others. */
@@ -416,7 +407,8 @@ static enum status build(struct analysis *a)
     a->coverage_calls = evidence_coverage_calls(a->summary);
     decide_withheld(&a->evidence, &a->policy->evidence, a->withheld, sizeof a->withheld);
     measure_potential(a);
-    measure_fidelity(a);
+    if ((st = fidelity_measure(a->summary, a->results, a->result_of, &a->fidelity)) != ST_OK)
+        return st;
     decide_groups(a, a->ops, a->nops);
     decide_groups(a, a->classes, a->nclasses);
     collect_notes(a);

@@ -7,6 +7,7 @@
 #define TILEWISE_ANALYSIS_ANALYSIS_H
 
 #include "analysis/decide.h"
+#include "analysis/fidelity.h"
 #include "analysis/heat.h"
 #include "analysis/policy.h"
 #include "analysis/stability.h"
@@ -43,16 +44,10 @@ struct analysis_shape {
     struct histogram histogram;
     double time_share, headroom;
     double gpu_time_ns;               /* of all its calls; NaN: none was measured */
+    struct fidelity_row fidelity;     /* of that result */
     const struct result_case *result; /* of the largest that was replayed; NULL: none was */
     size_t nphases;                   /* phases.h */
     const struct analysis_phase *phases;
-};
-
-struct analysis_fidelity {
-    double total;             /* replayed baseline / recorded time, over what has both */
-    double median_abs_error;  /* of the single signatures */
-    double same_kernel_share; /* NaN: kernel names are known on neither side */
-    uint64_t signatures;      /* that have both */
 };
 
 struct analysis {
@@ -63,7 +58,7 @@ struct analysis {
     double coverage_calls;
     double potential, potential_unknown; /* sum E h over ops, and sum E of those without h */
     char withheld[240];                  /* "" or why every verdict is withheld */
-    struct analysis_fidelity fidelity;
+    struct fidelity fidelity;
     size_t nops, nclasses, nshapes, nnotes;
     struct analysis_group *ops, *classes; /* by time, largest first */
     struct analysis_shape *shapes;        /* by time, largest first */

@@ -16,7 +16,8 @@ static double least_ratio(const struct result_set *results, const struct policy 
 static bool believable(const struct result_case *row, const struct result_candidate *c,
                        const struct result_set *results, const struct policy *policy)
 {
-    const struct result_ceiling *ceiling = headroom_ceiling(results, row->signature.dtype_c);
+    const struct result_ceiling *ceiling =
+        headroom_ceiling(results, signature_rate_dtype(&row->signature));
     return c->status == RESULT_PASSED && c->call != RESULT_CALL_NONE && c->ratio_best > 0 &&
            !headroom_above_ceiling(&row->signature, ceiling, c->time_ns, &policy->headroom);
 }
@@ -124,7 +125,8 @@ static void add_row(struct decide_replay *out, struct table *table, const struct
 {
     const struct result_case *r = row->result;
     const struct result_candidate *winner = gain_winner(r, in->results, policy);
-    const struct result_ceiling *ceiling = headroom_ceiling(in->results, r->signature.dtype_c);
+    const struct result_ceiling *ceiling =
+        headroom_ceiling(in->results, signature_rate_dtype(&r->signature));
     double least = least_ratio(in->results, policy), part = row->time_ns / in->time_ns,
            share = in->heat * part;
     double h = headroom_of(r, ceiling, &policy->headroom);

@@ -43,6 +43,7 @@ static void row(const struct analysis_shape *shape, FILE *out)
     real(out, c ? c->best_lo : NAN);
     real(out, c ? c->best_hi : NAN);
     text(out, c && c->call != RESULT_CALL_NONE ? result_call_name(c->call) : "");
+    real(out, shape->fidelity.error);
     fputs("\r\n", out);
 }
 
@@ -50,7 +51,7 @@ void report_csv(const struct analysis *a, FILE *out)
 {
     fputs("op,dtype,m,n,k,batch,trans,layout,entry,class,calls,time_ns,time_share,"
           "baseline_recorded_ns,baseline_best_ns,headroom,candidate,status,ratio_recorded,"
-          "ratio_best,ratio_lo,ratio_hi,call\r\n",
+          "ratio_best,ratio_lo,ratio_hi,call,fidelity_error\r\n",
           out);
     for (size_t i = 0; i < a->nshapes; i++)
         row(&a->shapes[i], out);

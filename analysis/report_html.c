@@ -251,9 +251,24 @@ static void shapes(const struct analysis *a, FILE *out)
                 words_count(a->nshapes - all));
 }
 
+static void in_order(const struct analysis *a, FILE *out)
+{
+    for (size_t i = 0; i < a->results->norders && i < SHARDS_MAX; i++) {
+        const struct result_order *row = &a->results->orders[i];
+        struct fidelity_order f = fidelity_order(a->results, i);
+        fputs("<p>In the recorded order, ", out);
+        escape_html(out, row->source);
+        fprintf(out,
+                ": replayed / recorded <b>%s</b> in total, median error of one <b>%s</b>; with the "
+                "quickest verified kernels <b>%s</b> times as fast (%s to %s).</p>\n",
+                words_real(f.total, 3), words_share(f.median_abs_error), words_real(row->ratio, 3),
+                words_real(row->ratio_lo, 3), words_real(row->ratio_hi, 3));
+    }
+}
+
 static void replay(const struct analysis *a, FILE *out)
 {
-    const struct analysis_fidelity *f = &a->fidelity;
+    const struct fidelity *f = &a->fidelity;
     fputs("<h2>Replay and fidelity</h2>\n", out);
     if (a->results->nruns == 0) {
         fputs("<p>No replay was given: verdicts rest on the recording alone. Run <code>tilewise "
@@ -267,6 +282,7 @@ static void replay(const struct analysis *a, FILE *out)
             "the whole (not known for a heat of %s).</p>\n",
             words_real(f->total, 3), words_count(f->signatures), words_share(f->median_abs_error),
             words_share(a->potential), words_share(a->potential_unknown));
+    in_order(a, out);
     for (size_t i = 0; i < a->results->nruns && i < SHARDS_MAX; i++) {
         const struct result_run *r = &a->results->runs[i];
         fputs("<p class=\"notice\">", out);

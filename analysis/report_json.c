@@ -5,6 +5,7 @@
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
+#include "analysis/fidelity_json.h"
 #include "analysis/json.h"
 #include "analysis/phases_json.h"
 #include "analysis/report.h"
@@ -199,6 +200,8 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
                   r && r->baseline_best && r->baseline_best[0] ? r->baseline_best : NULL);
     json_key_text(g, "baseline_status", r ? result_status_name(r->status) : NULL);
     json_key_real(g, "headroom", row->headroom);
+    json_key_real(g, "baseline_noise", r ? r->noise : NAN);
+    fidelity_json_shape(g, &row->fidelity);
     json_open_array(g, "candidates");
     for (size_t i = 0; r && i < r->ncandidates; i++)
         candidate(g, &r->candidates[i]);
@@ -321,6 +324,8 @@ static void replay_runs(yajl_gen g, const struct result_set *set)
         yajl_gen_map_open(g);
         json_key_text(g, "backend", r->backend);
         json_key_text(g, "device", r->device);
+        json_key_text(g, "trace_device",
+                      r->trace_device && r->trace_device[0] ? r->trace_device : NULL);
         json_key_text(g, "baseline_library", r->baseline_library);
         json_key_text(g, "baseline_core", r->baseline_core);
         json_key_flag(g, "baseline_capped", r->baseline_capped);
@@ -366,11 +371,7 @@ static enum status document(yajl_gen g, const struct analysis *a)
     yajl_gen_array_close(g);
     enum status st = kernels(g, a->summary);
     phases_json(g, a->summary);
-    json_open_map(g, "fidelity");
-    json_key_real(g, "total", a->fidelity.total);
-    json_key_real(g, "median_abs_error", a->fidelity.median_abs_error);
-    json_key_real(g, "same_kernel_share", a->fidelity.same_kernel_share);
-    yajl_gen_map_close(g);
+    fidelity_json(g, a);
     json_key_real(g, "potential", a->potential);
     replay_runs(g, a->results);
     json_open_array(g, "notes");

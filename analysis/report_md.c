@@ -96,4 +96,16 @@ void report_md(const struct analysis *a, FILE *out)
         out);
     for (size_t i = 0; i < a->nshapes && i < MARKDOWN_SHAPES; i++)
         shape_row(&a->shapes[i], out);
+    if (a->results->ncases)
+        fprintf(
+            out,
+            "\nFidelity of the replay: replayed / recorded %s in total, median error of a shape "
+            "%s, the same kernels in %s of the time (- is not measured).\n",
+            words_real(a->fidelity.total, 3), words_share(a->fidelity.median_abs_error),
+            words_share(a->fidelity.same_kernel_share));
+    for (size_t i = 0; i < a->results->norders; i++) {
+        struct fidelity_order f = fidelity_order(a->results, i);
+        fprintf(out, "In the recorded order: %s in total, median error of a shape %s.\n",
+                words_real(f.total, 3), words_share(f.median_abs_error));
+    }
 }

@@ -139,6 +139,21 @@ static void shapes(const struct analysis *a, FILE *out)
                 words_share(fmax(0, rest)));
 }
 
+static void in_order(const struct analysis *a, FILE *out)
+{
+    for (size_t i = 0; i < a->results->norders; i++) {
+        const struct result_order *row = &a->results->orders[i];
+        struct fidelity_order f = fidelity_order(a->results, i);
+        fprintf(out, "in order: replayed / recorded %s in total, median error %s of a shape",
+                words_real(f.total, 3), words_share(f.median_abs_error));
+        if (isfinite(row->ratio))
+            fprintf(out, "; with the chosen kernels %s times as fast (%s to %s)",
+                    words_real(row->ratio, 3), words_real(row->ratio_lo, 3),
+                    words_real(row->ratio_hi, 3));
+        putc('\n', out);
+    }
+}
+
 static void replay(const struct analysis *a, FILE *out)
 {
     if (a->results->ncases == 0)
@@ -146,8 +161,18 @@ static void replay(const struct analysis *a, FILE *out)
     fprintf(out, "\npotential: kernels at the measured ceiling would win %s of the whole",
             words_share(a->potential));
     fprintf(out, " (not known for heat of %s)\n", words_share(a->potential_unknown));
-    fprintf(out, "fidelity: replayed / recorded %s in total, median error %s of a shape\n",
+    if (isnan(a->fidelity.total)) {
+        fputs("fidelity: not measured\n", out);
+        in_order(a, out);
+        return;
+    }
+    fprintf(out, "fidelity: replayed / recorded %s in total, median error %s of a shape",
             words_real(a->fidelity.total, 3), words_share(a->fidelity.median_abs_error));
+    if (isfinite(a->fidelity.same_kernel_share))
+        fprintf(out, ", the same kernels in %s of the time",
+                words_share(a->fidelity.same_kernel_share));
+    putc('\n', out);
+    in_order(a, out);
 }
 
 void report_text(const struct analysis *a, FILE *out)

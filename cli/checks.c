@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/replay_device.h"
 #include "cli/shim.h"
 
 enum { SPACE_WANTED_MIB = 256 };
@@ -280,7 +281,7 @@ static void look_gnuplot(struct check_finding *f, const char *directory)
     advise(f, CHECK_MISSING, "apt-get install gnuplot-nox: tilewise histogram draws with it");
 }
 
-/* The GPU: not used yet, but people ask. */
+/* The GPU */
 
 static void look_cuda_driver(struct check_finding *f, const char *directory)
 {
@@ -311,7 +312,22 @@ static void look_cuda_toolkit(struct check_finding *f, const char *directory)
         return;
     }
     found(f, "nvcc not found");
-    advise(f, CHECK_MISSING, "only a build with GPU support will need it");
+    advise(f, CHECK_MISSING, "only building the CUDA tile kernels needs it");
+}
+
+static void look_cuda_replay(struct check_finding *f, const char *directory)
+{
+    (void)directory;
+    struct backend_options options = { .libraries = NULL };
+    struct backend_info info;
+    struct fault fault = { .text = "" };
+    if (replay_device_probe(&options, &info, &fault) == ST_OK) {
+        found(f, "%.60s, %.60s, %.1f GiB free", info.library, info.core,
+              (double)info.memory_bytes / 0x1p30);
+        return;
+    }
+    found(f, "not possible");
+    advise(f, CHECK_MISSING, "%.180s; replay --device cpu works", fault.text);
 }
 
 static void look_cupti(struct check_finding *f, const char *directory)
@@ -361,6 +377,7 @@ const struct check checks[] = {
     { "gnuplot", false, look_gnuplot },
     { "gpu", false, look_cuda_driver },
     { "cuda toolkit", false, look_cuda_toolkit },
+    { "gpu replay", false, look_cuda_replay },
     { "cupti", false, look_cupti },
     { "host name", false, look_host_name },
     { NULL, false, NULL },

@@ -8,13 +8,18 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/replay_device.h"
 #include "cli/replay_view.h"
 #include "kernels/builtin.h"
+#ifdef TILEWISE_CUDA
+#include "kernels/cuda/ref.h"
+#endif
 
 static const char result_default[] = "replay.twr";
 enum { COMMAND_BYTES = 1024 };
 
-static const char *out, *mode = "perf", *regime = "cold", *kernel, *plugins;
+static const char *out, *mode = "perf", *regime = "cold", *order = "none", *kernel, *plugins;
+static const char *device = "auto", *cuda_libraries;
 static double time_share = 0.95, budget_s = 60;
 static uint64_t threads, max_bytes, only, seed = 1;
 static bool uncap_baseline;
@@ -27,12 +32,23 @@ static const struct option_row rows[] = {
     { "budget", 0, OPTION_SECONDS, "TIME", "wall time to spend on measuring", &budget_s, NULL },
     { "threads", 0, OPTION_COUNT, "N", "threads of baseline and candidates (default: all usable)",
       &threads, NULL },
-    { "mode", 0, OPTION_CHOICE, "list|check|perf",
-      "show the plan, verify the candidates, or verify and time them", &mode, "list|check|perf" },
+    { "mode", 0, OPTION_CHOICE, "list|check|bitwise|perf",
+      "show the plan, verify the candidates, hold their bits against the recorded call's, or "
+      "verify "
+      "and time them",
+      &mode, "list|check|bitwise|perf" },
+    { "device", 0, OPTION_CHOICE, "cpu|cuda|auto",
+      "where to replay (default: where the trace was made, if this machine can)", &device,
+      "cpu|cuda|auto" },
+    { "cuda-libraries", 0, OPTION_TEXT, "DIR", "look for the CUDA runtime and cuBLAS there first",
+      &cuda_libraries, NULL },
     { "max-bytes", 0, OPTION_BYTES, "BYTES",
       "memory for one case (default: 80 % of what is available)", &max_bytes, NULL },
     { "regime", 0, OPTION_CHOICE, "cold|hot", "operands out of the caches, or in them", &regime,
       "cold|hot" },
+    { "order", 0, OPTION_CHOICE, "none|recorded",
+      "behind the single shapes, replay a repeating stretch of the trace in its recorded order",
+      &order, "none|recorded" },
     { "candidate", 0, OPTION_TEXT, "PATH", "plug-in with more candidates; may be repeated",
       &plugins, NULL },
     { "kernel", 0, OPTION_TEXT, "NAMES",
@@ -55,6 +71,13 @@ static const struct usage usage = {
     .min_args = 1,
     .max_args = -1,
 };
+
+/* The fp64 reference on the GPU, where the build has CUDA kernels. */
+#ifdef TILEWISE_CUDA
+static compare_reference *const device_reference = cuda_ref_compute;
+#else
+static compare_reference *const device_reference = NULL;
+#endif
 
 static bool is_mode(const char *name)
 {
@@ -123,23 +146,33 @@ static enum status load_candidates(struct candidates *all, const char *const *pa
     return ST_OK;
 }
 
-static enum status make_plan(char *const *traces, int ntraces, struct plan **plan, uint64_t *shards,
-                             struct fault *fault)
+static struct backend_options open_options(void)
 {
-    struct summary *summary;
+    return (struct backend_options){
+        .threads = (uint32_t)(threads < UINT32_MAX ? threads : UINT32_MAX),
+        .uncap_baseline = uncap_baseline,
+        .libraries = cuda_libraries,
+    };
+}
+
+/* What one case may take: its buffers on the device, their images on the host. */
+static uint64_t memory_budget(const struct replay_device *target)
+{
+    uint64_t host = plan_memory_budget(max_bytes), on_device = target->memory_bytes;
+    return on_device && on_device < host ? on_device : host;
+}
+
+static enum status make_plan(const struct summary *summary, const struct replay_device *target,
+                             struct plan **plan, struct fault *fault)
+{
     struct plan_options options = {
         .time_share = only ? 1 : time_share, /* --only names any shape of the trace */
-        .max_bytes = plan_memory_budget(max_bytes),
-        .supports = backend_cpu.supports,
+        .max_bytes = memory_budget(target),
+        .supports = target->backend->supports,
+        .entry = target->backend->entry,
+        .by_gpu_time = target->backend == &backend_cuda,
     };
-    enum status st =
-        summary_build(&summary, (const char *const *)traces, (size_t)ntraces, 0, fault);
-    if (st != ST_OK)
-        return st;
-    *shards = summary->nshards;
-    st = plan_build(plan, summary, &options, fault);
-    summary_free(summary);
-    return st;
+    return plan_build(plan, summary, &options, fault);
 }
 
 /* Rows are written to FILE.partial, which becomes FILE when the run is complete: an older result
@@ -177,16 +210,19 @@ static void join_command(int argc, char **argv, char *text, size_t bytes)
 }
 
 static struct replay_options options_of(const struct plan *plan,
-                                        const struct candidates *candidates)
+                                        const struct candidates *candidates,
+                                        const struct replay_device *target)
 {
     return (struct replay_options){
         .setup = {
-            .backend = &backend_cpu,
-            .open = { (uint32_t)(threads < UINT32_MAX ? threads : UINT32_MAX), uncap_baseline },
+            .backend = target->backend,
+            .open = open_options(),
             .reference = ref_compute,
+            .device_reference = target->backend == &backend_cuda ? device_reference : NULL,
             .cold = strcmp(regime, "cold") == 0,
-            .check_only = is_mode("check"),
-            .max_bytes = plan_memory_budget(max_bytes),
+            .check_only = is_mode("check") || is_mode("bitwise"),
+            .bitwise = is_mode("bitwise"),
+            .max_bytes = memory_budget(target),
             .level = timing_level(only ? 1 : plan->nworks),
             .seed = seed,
         },
@@ -196,18 +232,33 @@ static struct replay_options options_of(const struct plan *plan,
         .only = only ? (int64_t)only - 1 : REPLAY_ALL,
         .on_start = replay_view_start,
         .on_case = replay_view_case,
+        .on_order = replay_view_order,
         .on_progress = replay_view_progress,
     };
 }
 
-static enum status run_plan(struct replay_view *view, const char *command, uint64_t shards,
-                            struct replay_outcome *outcome, struct fault *fault)
+/* The device that the traces come from; "" where they do not say, or name several. */
+static void find_trace_device(const struct summary *summary, bool on_gpu, char *text, size_t bytes)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < summary->nfacts; i++)
+        if (strcmp(summary->facts[i].key, on_gpu ? "gpu" : "device") == 0 && found++ == 0)
+            snprintf(text, bytes, "%s", summary->facts[i].value);
+    if (found > 1)
+        text[0] = '\0';
+}
+
+static enum status run_plan(struct replay_view *view, const struct replay_device *target,
+                            const char *command, struct replay_outcome *outcome,
+                            struct fault *fault)
 {
     char partial[PATH_MAX];
     const char *path = out ? out : is_mode("perf") ? result_default : NULL;
-    struct replay_options options = options_of(view->plan, view->candidates);
+    struct replay_options options = options_of(view->plan, view->candidates, target);
     options.command = command;
-    options.trace_shards = shards;
+    options.trace_shards = view->nshards;
+    options.trace_device = view->trace_device;
+    options.sequence = view->sequence;
     options.context = view;
     enum status st = open_result(path, partial, &options.writer, fault);
     if (st != ST_OK)
@@ -223,20 +274,47 @@ static enum status run_plan(struct replay_view *view, const char *command, uint6
     return st;
 }
 
+static enum status find_sequence(struct replay_view *view, const struct replay_device *target,
+                                 struct fault *fault)
+{
+    enum status st = sequence_find(&view->sequence, view->plan, target->backend->entry,
+                                   (const char *const *)view->traces, (size_t)view->ntraces, fault);
+    if (st == ST_OK && view->sequence == NULL)
+        fputs("tilewise replay: no order was recorded: neither streams of a GPU in windows "
+              "(--gpu-time) nor single calls (--events)\n",
+              stderr);
+    return st;
+}
+
 static int replay_traces(struct replay_view *view, struct candidates *candidates,
                          const char *command)
 {
     struct fault fault = { .text = "" };
     struct plan *plan = NULL;
+    struct summary *summary = NULL;
     struct replay_outcome outcome = { 0 };
-    uint64_t shards = 0;
-    enum status st = make_plan(view->traces, view->ntraces, &plan, &shards, &fault);
+    struct replay_device target;
+    struct backend_options how = open_options();
+    enum status st = summary_build(&summary, (const char *const *)view->traces,
+                                   (size_t)view->ntraces, 0, &fault);
+    if (st == ST_OK)
+        st = replay_device_choose(&target, device, is_mode("list"), &how, summary, &fault);
+    if (st == ST_OK)
+        st = make_plan(summary, &target, &plan, &fault);
+    if (st == ST_OK)
+        find_trace_device(summary, target.backend == &backend_cuda, view->trace_device,
+                          sizeof view->trace_device);
+    view->nshards = st == ST_OK ? summary->nshards : 0;
+    summary_free(summary);
     view->plan = plan;
     view->candidates = candidates;
+    if (st == ST_OK && strcmp(order, "recorded") == 0)
+        st = find_sequence(view, &target, &fault);
     if (st == ST_OK && is_mode("list"))
         replay_view_plan(plan);
     else if (st == ST_OK)
-        st = run_plan(view, command, shards, &outcome, &fault);
+        st = run_plan(view, &target, command, &outcome, &fault);
+    sequence_free(view->sequence);
     plan_free(plan);
     if (st != ST_OK)
         return command_fault("replay", &fault);
@@ -263,18 +341,25 @@ int cmd_replay(int argc, char **argv)
               stderr);
         return EXIT_BAD_USAGE;
     }
-    char settings[64] = "";
+    char settings[PATH_MAX] = "";
     int used = 0;
     if (seed != 1)
         used = snprintf(settings, sizeof settings, " --seed %" PRIu64, seed);
     if (threads)
-        snprintf(settings + used, sizeof settings - (size_t)used, " --threads %" PRIu64, threads);
+        used += snprintf(settings + used, sizeof settings - (size_t)used, " --threads %" PRIu64,
+                         threads);
+    if (strcmp(device, "auto") != 0)
+        used += snprintf(settings + used, sizeof settings - (size_t)used, " --device %s", device);
+    if (cuda_libraries)
+        snprintf(settings + used, sizeof settings - (size_t)used, " --cuda-libraries %s",
+                 cuda_libraries);
     struct replay_view view = {
         .settings = settings,
         .traces = argv + first,
         .ntraces = argc - first,
         .live = isatty(STDERR_FILENO),
-        .check_only = is_mode("check"),
+        .check_only = is_mode("check") || is_mode("bitwise"),
+        .bitwise = is_mode("bitwise"),
         .one_only = only != 0,
     };
     enum status st = load_candidates(&candidates, paths, npaths, &fault);

@@ -67,8 +67,8 @@ static const char *origin_of(const struct candidates *candidates, const char *na
 static void print_reproducer(const struct replay_view *view, size_t item, const char *name)
 {
     const char *origin = origin_of(view->candidates, name);
-    printf("        reproduce: tilewise replay --mode check --only %zu --kernel %s%s", item + 1,
-           name, view->settings);
+    printf("        reproduce: tilewise replay --mode %s --only %zu --kernel %s%s",
+           view->bitwise ? "bitwise" : "check", item + 1, name, view->settings);
     if (origin[0] == '/')
         printf(" --candidate %s", origin);
     for (int i = 0; i < view->ntraces; i++)
@@ -102,10 +102,11 @@ static void print_candidate(const struct replay_view *view, size_t item,
 
 static void add_fidelity(struct replay_view *view, const struct result_case *row)
 {
-    if (!isfinite(row->baseline_recorded_ns))
+    double ns = isfinite(row->kernel_ns) ? row->kernel_ns : row->baseline_recorded_ns;
+    if (!isfinite(ns) || !isfinite(row->recorded_ns))
         return;
-    view->replayed_ns += row->baseline_recorded_ns * (double)row->calls;
-    view->recorded_ns += (double)row->time_ns;
+    view->replayed_ns += ns * (double)row->calls;
+    view->recorded_ns += row->recorded_ns * (double)row->calls;
 }
 
 void replay_view_case(void *context, size_t item, const struct result_case *row)
@@ -133,9 +134,34 @@ void replay_view_case(void *context, size_t item, const struct result_case *row)
         printf("  %s", result_status_name(row->status));
     }
     printf("%s%s\n", row->reason[0] ? "  " : "", row->reason);
+    if (row->slowed_share > 0)
+        printf("      the device was slowed down (too hot, or held back) in %.0f %% of that time, "
+               "at %.0f MHz\n",
+               100 * row->slowed_share, row->clock_mhz);
     for (size_t i = 0; i < row->ncandidates; i++)
         print_candidate(view, item, &row->candidates[i]);
     fflush(stdout);
+}
+
+void replay_view_order(void *context, const struct result_order *row)
+{
+    struct replay_view *view = context;
+    clear_line(view);
+    printf("\nin order  %" PRIu64 " calls and %" PRIu64 " fillers of %s, recorded %" PRIu64
+           " times, %s\n",
+           row->calls, row->fillers, row->source, row->repeats,
+           row->in_graph ? "as a graph" : "call by call");
+    if (row->reason[0])
+        printf("          %s\n", row->reason);
+    if (isfinite(row->kernel_ns))
+        printf("          kernels of the calls: %.2f us, recorded %.2f us: %.3f\n",
+               row->kernel_ns / 1000, row->recorded_ns / 1000, row->kernel_ns / row->recorded_ns);
+    if (isfinite(row->baseline_ns))
+        printf("          a pass takes %.2f us, %.2f %% between two runs of the same\n",
+               row->baseline_ns / 1000, 100 * expm1(row->noise));
+    if (isfinite(row->chosen_ns))
+        printf("          with the kernels that are faster %.2f us: %.3f [%.3f, %.3f]\n",
+               row->chosen_ns / 1000, row->ratio, row->ratio_lo, row->ratio_hi);
 }
 
 void replay_view_progress(void *context, const struct replay_progress *p)

@@ -12,12 +12,16 @@ struct replay_view {
     const struct candidates *candidates;
     char *const *traces; /* as typed: for the line that reproduces a failure */
     int ntraces;
-    const char *settings; /* options that change the data or the work, for the same line */
-    bool live;            /* stderr is a terminal: show progress */
-    bool check_only;      /* nothing is timed */
-    bool one_only;        /* --only: one row is measured, be it a twin or not */
-    size_t rest;          /* unplanned rows so far */
-    double rest_share;    /* of the recorded time */
+    uint64_t nshards;
+    const char *settings;      /* options that change the data or the work, for the same line */
+    bool live;                 /* stderr is a terminal: show progress */
+    bool check_only;           /* nothing is timed */
+    bool bitwise;              /* --mode bitwise */
+    bool one_only;             /* --only: one row is measured, be it a twin or not */
+    size_t rest;               /* unplanned rows so far */
+    double rest_share;         /* of the recorded time */
+    struct sequence *sequence; /* with --order=recorded; owned */
+    char trace_device[BACKEND_TEXT_BYTES];
     double replayed_ns, recorded_ns; /* of the measured shapes: fidelity */
 };
 
@@ -25,6 +29,8 @@ struct replay_view {
 void replay_view_start(void *context, const struct result_run *run, const char *capped);
 void replay_view_case(void *context, size_t item, const struct result_case *row);
 void replay_view_progress(void *context, const struct replay_progress *progress);
+
+void replay_view_order(void *context, const struct result_order *row);
 
 /* The lines below the table. */
 void replay_view_end(struct replay_view *view);

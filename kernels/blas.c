@@ -15,7 +15,7 @@ bool blas_is_plain(const struct tilewise_signature *s, enum tilewise_dtype dtype
     bool batch = s->batch_kind == TILEWISE_BATCH_NONE || s->batch_kind == TILEWISE_BATCH_STRIDED;
     bool scaled = s->scale_a || s->scale_b || s->scale_c || s->scale_d;
     bool in_place = s->ldd == 0 || s->ldd == s->ldc;
-    return op && batch && in_place && !scaled && s->epilogue == 0 && s->math_mode == 0 &&
+    return op && batch && in_place && !scaled && s->epilogue == 0 && signature_is_plain_math(s) &&
            (s->flags & TILEWISE_NOT_REPLAYABLE) == 0 && dtypes_are(s, dtype);
 }
 

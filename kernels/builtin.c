@@ -1,42 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/builtin.h"
 
-#define CPU_ANY_LIST(X)                                                                            \
-    X(gemm_f32_portable)                                                                           \
-    X(gemm_f64_portable)                                                                           \
-    X(gemv_f32_portable)                                                                           \
-    X(gemv_f64_portable)                                                                           \
-    X(add_f32_portable)                                                                            \
-    X(add_f64_portable)
-
-#ifdef __x86_64__
-#define CPU_LIST(X)                                                                                \
-    X(gemm_f32_avx512)                                                                             \
-    X(gemm_f64_avx512)                                                                             \
-    X(gemv_f32_avx512)                                                                             \
-    X(gemv_f64_avx512)                                                                             \
-    X(add_f32_avx512)                                                                              \
-    X(add_f64_avx512)                                                                              \
-    X(gemm_f32_avx2)                                                                               \
-    X(gemm_f64_avx2)                                                                               \
-    X(gemv_f32_avx2)                                                                               \
-    X(gemv_f64_avx2)                                                                               \
-    X(add_f32_avx2)                                                                                \
-    X(add_f64_avx2)                                                                                \
-    CPU_ANY_LIST(X)
-#else
-#define CPU_LIST(X) CPU_ANY_LIST(X)
+#define CANDIDATE(id)                extern const struct tilewise_candidate id;
+#define GEMM(id, family, tile, text) CANDIDATE(id)
+#define ADD(id, dtype)               CANDIDATE(id)
+#include "kernels/cpu/candidates.def"
+#ifdef TILEWISE_CUDA
+#include "kernels/cuda/candidates.def"
 #endif
-
-#define X(id) extern const struct tilewise_candidate id;
-CPU_LIST(X)
-#undef X
+#undef CANDIDATE
 
 static const struct tilewise_candidate *const candidates[] = {
-#define X(id) &id,
-    CPU_LIST(X)
-#undef X
-        & ref_candidate,
+#define CANDIDATE(id) &id,
+#include "kernels/cpu/candidates.def"
+#ifdef TILEWISE_CUDA
+#include "kernels/cuda/candidates.def"
+#endif
+#undef CANDIDATE
+#undef GEMM
+#undef ADD
+    &ref_candidate,
     &null_candidate,
 };
 

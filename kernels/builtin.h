@@ -19,7 +19,7 @@ extern const struct tilewise_candidate null_candidate;
 /* The fp64 reference: for each element of the result, the exact-as-possible value and
  * E = sum_k |alpha a_ik b_kj| + |beta c_ij|, both column-major m x n doubles owned by the caller
  * (ld = m; gemv: one column with the length of y). A strided batch gives `batch` such matrices one
- * after another. Reads A, B, C with the signature's types and strides (f64, f32, bf16); C is not
+ * after another. Reads A, B, C with the signature's types and strides (traces/number.h); C is not
  * read when beta is zero. The sums are kept in twice the precision of f64, so the values are good
  * enough to check f64 kernels. With uplo set, elements of the other triangle, which nobody may
  * write, have magnitude -1. For an add the value is fma(alpha, x, y) rounded once to the element

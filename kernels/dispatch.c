@@ -5,6 +5,17 @@
 
 #include "kernels/builtin.h"
 
+/* The wrappers hand over host memory: kernels of this processor alone, so that a program that links
+ * them carries no others. */
+#define CANDIDATE(id) extern const struct tilewise_candidate id;
+#include "kernels/cpu/candidates.def"
+#undef CANDIDATE
+static const struct tilewise_candidate *const kernels[] = {
+#define CANDIDATE(id) &id,
+#include "kernels/cpu/candidates.def"
+#undef CANDIDATE
+};
+
 enum choice { LIBRARY, TILE };
 
 struct row {
@@ -51,19 +62,12 @@ static bool is_portable(const struct tilewise_candidate *kernel)
     return strstr(kernel->name, "_portable") != NULL;
 }
 
-static bool is_tile(const struct tilewise_candidate *kernel)
-{
-    return kernel != &ref_candidate && kernel != &null_candidate;
-}
-
-/* The first built-in that does it: they are in the order of preference. */
+/* The first that does it: they are in the order of preference. */
 static const struct tilewise_candidate *first(const struct tilewise_signature *s, bool portable)
 {
-    size_t count;
-    const struct tilewise_candidate *const *all = builtin_candidates(&count);
-    for (size_t i = 0; i < count; i++)
-        if (is_tile(all[i]) && is_portable(all[i]) == portable && all[i]->supports(s))
-            return all[i];
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        if (is_portable(kernels[i]) == portable && kernels[i]->supports(s))
+            return kernels[i];
     return NULL;
 }
 

@@ -10,25 +10,13 @@
 
 #include "kernels/blas.h"
 #include "kernels/builtin.h"
+#include "traces/number.h"
 
 enum { ROWS = 256, COLUMNS = 64, DEPTH = 64 }; /* blocks that stay in the caches */
 
-static bool is_readable(unsigned dtype)
-{
-    return dtype == TILEWISE_F64 || dtype == TILEWISE_F32 || dtype == TILEWISE_BF16;
-}
-
 static double load(struct blas_matrix x, unsigned dtype, int64_t i, int64_t j)
 {
-    int64_t at = i * x.row + j * x.column;
-    if (dtype == TILEWISE_F64)
-        return ((const double *)x.base)[at];
-    if (dtype == TILEWISE_F32)
-        return (double)((const float *)x.base)[at];
-    uint32_t bits = (uint32_t)((const uint16_t *)x.base)[at] << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
+    return number_load(dtype, x.base, i * x.row + j * x.column);
 }
 
 static void store(struct blas_matrix x, unsigned dtype, int64_t at, long double value)
@@ -192,9 +180,9 @@ static bool is_known(const struct tilewise_signature *s)
     probe.dtype_a = probe.dtype_b = probe.dtype_c = probe.dtype_d = TILEWISE_F64;
     probe.compute = probe.scale = TILEWISE_F64;
     bool scale = s->scale == TILEWISE_F32 || s->scale == TILEWISE_F64;
-    bool a = s->op == TILEWISE_OP_ADD || is_readable(s->dtype_a);
-    bool c = s->dtype_c == TILEWISE_F32 || s->dtype_c == TILEWISE_F64;
-    return blas_is_plain(&probe, TILEWISE_F64) && scale && a && is_readable(s->dtype_b) && c;
+    bool a = s->op == TILEWISE_OP_ADD || number_is_known(s->dtype_a);
+    return blas_is_plain(&probe, TILEWISE_F64) && scale && a && number_is_known(s->dtype_b) &&
+           number_is_known(s->dtype_c);
 }
 
 int ref_compute(const struct tilewise_signature *s, const struct tilewise_args *args,

@@ -15,6 +15,8 @@
 #include "replayer/backend.h"
 #include "replayer/cpu_routine.h"
 
+static const double burst_ns = 200e3, burst_threaded_ns = 1e6;
+static const int64_t cubes[] = { 512, 1024, 0 };
 static const uint64_t cache_bytes_default = 32u << 20;
 static const char *const cap_variables[] = { "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE" };
 enum { THREADS_MAX = 1024, BANDWIDTH_PASSES = 5, SETTLE_NS = 1000 * 1000 };
@@ -100,6 +102,7 @@ static enum status cpu_open(struct backend_session **out, const struct backend_o
         return st;
     }
     session->info.cache_bytes = largest_cache_bytes();
+    session->info.burst_ns = session->info.threads > 1 ? burst_threaded_ns : burst_ns;
     read_model(session->info.device, sizeof session->info.device);
     snprintf(session->info.library, sizeof session->info.library, "%s", session->blas.library);
     snprintf(session->info.core, sizeof session->info.core, "%s", session->blas.core);
@@ -212,13 +215,13 @@ static int settle(const struct backend_session *session, int (*step)(void *conte
     return calls > 1 ? step(context) : 0;
 }
 
-static double cpu_burst(struct backend_session *session, int (*step)(void *context), void *context,
-                        uint64_t calls)
+/* The operands of a cold burst are out of the caches because enough of them take turns. */
+static double cpu_burst(struct backend_session *session, const struct backend_burst *burst)
 {
-    int failed = settle(session, step, context, calls);
+    int failed = settle(session, burst->step, burst->context, burst->calls);
     double start_ns = now_ns();
-    for (uint64_t i = 0; i < calls; i++)
-        failed |= step(context);
+    for (uint64_t i = 0; i < burst->calls; i++)
+        failed |= burst->step(burst->context);
     double spent_ns = now_ns() - start_ns;
     return failed ? NAN : spent_ns;
 }
@@ -291,6 +294,13 @@ static enum status cpu_bandwidth(struct backend_session *session, double *bytes_
     return ns > 0 ? ST_OK : ST_DEVICE;
 }
 
+static int cpu_copy(struct backend_session *session, void *to, const void *from, size_t bytes)
+{
+    (void)session;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
 static void cpu_fill_args(struct backend_session *session, struct tilewise_args *args)
 {
     args->threads = session->info.threads;
@@ -299,6 +309,9 @@ static void cpu_fill_args(struct backend_session *session, struct tilewise_args 
 
 const struct backend backend_cpu = {
     .name = "cpu",
+    .align_bytes = 16, /* what malloc gives, and no more */
+    .slow_rate_flops = 5e8,
+    .cubes = cubes,
     .supports = cpu_routine_supports,
     .open = cpu_open,
     .close = cpu_close,
@@ -312,4 +325,5 @@ const struct backend backend_cpu = {
     .burst = cpu_burst,
     .bandwidth = cpu_bandwidth,
     .fill_args = cpu_fill_args,
+    .copy = cpu_copy,
 };

@@ -31,6 +31,8 @@ struct tilewise_args {
     void *scratch;    /* scratch_bytes() of it, 64-byte aligned */
     void *stream;     /* cudaStream_t for target "cuda"; NULL for "cpu" */
     uint32_t threads; /* "cpu": use at most that many, including the calling one */
+    /* Where the signature has scale modes and a bias (cublasLt): device memory, else NULL. */
+    const void *scale_a, *scale_b, *scale_c, *scale_d, *bias;
 };
 
 struct tilewise_candidate {

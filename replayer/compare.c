@@ -3,24 +3,58 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "replayer/stats.h"
+#include "traces/number.h"
 
+enum { PARTS_MAX = 16, PART_ELEMENTS_MIN = 1 << 20 };
 enum { SAMPLES_PER_SIDE = 3, SAMPLED_BATCHES = 4, REFERENCE_ROWS_MIN = 256 };
 static const double full_reference_steps_max = 1 << 26;
 /* A sum of n errors with random signs exceeds 7 times its deviation once in 10^11 rows. */
 static const double projection_deviations = 7;
 
+/* Steps of a short sum before it is added to the long one, in fp8 products on tensor cores. */
+static const double promotion_steps = 128;
+
+/* What the arithmetic inside may lose, in parts of E. */
+static double sum_error(const struct tilewise_signature *s, double kappa)
+{
+    double depth = (double)operand_depth(s), ordinary = 2 * sqrt(depth) + kappa * depth;
+    double steps = s->flags & TILEWISE_FAST_ACCUM ? depth : fmin(depth, promotion_steps);
+    bool is_fp8 = s->dtype_b == TILEWISE_E4M3 || s->dtype_b == TILEWISE_E5M2;
+    if (s->compute == TILEWISE_I32)
+        return 0;
+    if (is_fp8 && kappa > 0)
+        return (steps + 64) * 0x1p-19 + ordinary * 0x1p-24;
+    if (s->compute == TILEWISE_F16)
+        return ordinary * 0x1p-11;
+    return ordinary * (s->dtype_c == TILEWISE_F64 ? 0x1p-53 : 0x1p-24);
+}
+
+/* What rounding the inputs to a shorter type loses, in parts of E. */
+static double input_error(const struct tilewise_signature *s)
+{
+    enum { FAST_16F = 74, FAST_16BF = 75 }; /* of the compute types in the high byte */
+    unsigned compute = s->math_mode >> 8;
+    if (s->dtype_b != TILEWISE_F32)
+        return 0;
+    if (compute == FAST_16BF)
+        return 0x1p-7;
+    return s->compute == TILEWISE_TF32 || compute == FAST_16F ? 0x1p-10 : 0;
+}
+
 struct compare_bound compare_bound_of(const struct tilewise_signature *s, double kappa)
 {
-    bool is_double = s->dtype_c == TILEWISE_F64;
-    double unit = is_double ? 0x1p-53 : 0x1p-24, depth = (double)operand_depth(s);
+    uint8_t result = operand_result_dtype(s);
     return (struct compare_bound){
-        .out = 1.01 * unit,
-        .sum = (2 * sqrt(depth) + kappa * depth) * unit,
-        .tiny = is_double ? 0x1p-1074 : 0x1p-149,
+        .out = 1.01 * number_unit(result),
+        .sum = sum_error(s, kappa) + input_error(s),
+        .tiny = fmax(number_tiny(result), 0x1p-1074),
+        .largest = number_largest(result),
     };
 }
 
@@ -28,6 +62,10 @@ double compare_error(const struct compare_bound *bound, double got, double ref, 
 {
     double error = fabs(got - ref);
     double allowed = bound->out * fabs(ref) + bound->sum * magnitude + bound->tiny;
+    /* Beyond the range: infinity or the largest number, as the type has it. */
+    if (fabs(ref) + allowed > bound->largest && fabs(got) >= bound->largest &&
+        signbit(got) == signbit(ref))
+        return 0;
     return error <= allowed ? error / allowed : isfinite(error) ? error / allowed : INFINITY;
 }
 
@@ -87,9 +125,22 @@ static void exchange(struct problem *p)
     p->transposed = true;
 }
 
+struct tilewise_signature compare_plain(const struct tilewise_signature *s, uint8_t result_dtype)
+{
+    struct tilewise_signature plain = *s;
+    /* What changes how it is computed, but not what. */
+    plain.math_mode = plain.flags = 0;
+    plain.scale_a = plain.scale_b = plain.scale_c = plain.scale_d = 0;
+    plain.ldc = operand_result_ld(s);
+    plain.ldd = 0;
+    plain.dtype_c = plain.dtype_d = result_dtype;
+    plain.scale = TILEWISE_F64;
+    return plain;
+}
+
 static struct problem problem_of(const struct compare_job *job, const struct region *g)
 {
-    struct problem p = { .s = *job->signature };
+    struct problem p = { .s = compare_plain(job->signature, job->after->shape.dtype) };
     const struct data_image *b = job->b->bytes ? job->b : job->a;
     p.args = (struct tilewise_args){
         .abi = TILEWISE_CANDIDATE_ABI,
@@ -97,8 +148,8 @@ static struct problem problem_of(const struct compare_job *job, const struct reg
         .a = base_of(job->a, g->batch),
         .b = base_of(b, g->batch),
         .c = (void *)base_of(job->before, g->batch),
-        .alpha = job->alpha_value,
-        .beta = job->beta_value,
+        .alpha = &job->alpha,
+        .beta = &job->beta,
         .threads = 1,
     };
     p.s.batch_kind = TILEWISE_BATCH_NONE;
@@ -123,13 +174,21 @@ static struct problem problem_of(const struct compare_job *job, const struct reg
     return p;
 }
 
+/* The element that a result computed without error becomes. */
+static double rounded(uint8_t dtype, double value)
+{
+    double room;
+    number_store(dtype, &room, 0, value);
+    return number_load(dtype, &room, 0);
+}
+
 static enum status compare_region(const struct compare_job *job, const struct region *g,
                                   struct compare_outcome *out)
 {
     const struct operand *o = &job->after->shape;
     struct compare_bound bound = compare_bound_of(job->signature, job->kappa);
     if (job->exact)
-        bound = (struct compare_bound){ 0, 0, bound.tiny };
+        bound.sum = bound.out = 0;
     struct problem p = problem_of(job, g);
     size_t count = (size_t)(g->rows * g->columns);
     double *result = calloc(count, 2 * sizeof *result);
@@ -143,31 +202,41 @@ static enum status compare_region(const struct compare_job *job, const struct re
             if (!operand_holds(o, row, column))
                 continue;
             double got = data_get(job->after, operand_index(o, g->batch, row, column));
-            note(out, compare_error(&bound, got, result[at], result[count + (size_t)at]),
-                 element_text, g->batch, row, column, got, result[at]);
+            double want = job->exact ? rounded(o->dtype, result[at]) : result[at];
+            note(out, compare_error(&bound, got, want, result[count + (size_t)at]), element_text,
+                 g->batch, row, column, got, want);
         }
     free(result);
     return error == 0 ? ST_OK : error == -ENOMEM ? ST_NOMEM : ST_UNSUPPORTED;
 }
 
-/* Adds are exact: the one correctly rounded result, with the product rounded first or not. */
+/* Adds are exact: the one correctly rounded result, with the product rounded first or not; 16-bit
+ * types may round to f32 on the way. */
+static bool is_exact_add(uint8_t dtype, double alpha, double x, double y, double got)
+{
+    volatile double wide = alpha * x;
+    if (dtype == TILEWISE_F64)
+        return got == fma(alpha, x, y) || got == wide + y;
+    volatile float narrow = (float)wide; /* rounded on its own */
+    double fused = (double)fmaf((float)alpha, (float)x, (float)y);
+    double twice = (double)(narrow + (float)y);
+    if (got == rounded(dtype, fused) || got == rounded(dtype, twice))
+        return true;
+    return got == rounded(dtype, rounded(dtype, wide) + y) || got == rounded(dtype, wide + y);
+}
+
 static void compare_add(const struct compare_job *job, struct compare_outcome *out)
 {
     const struct operand *o = &job->after->shape, *x = &job->b->shape;
-    bool is_double = o->dtype == TILEWISE_F64;
     for (int64_t b = 0; b < o->batch; b++)
         for (int64_t c = 0; c < o->cols; c++)
             for (int64_t r = 0; r < o->rows; r++) {
                 double xv = data_get(job->b, operand_index(x, b, r, c));
                 double yv = data_get(job->before, operand_index(o, b, r, c));
                 double got = data_get(job->after, operand_index(o, b, r, c));
-                volatile float narrow = (float)job->alpha * (float)xv; /* rounded on its own */
-                volatile double wide = job->alpha * xv;
-                double fused = is_double ? fma(job->alpha, xv, yv)
-                                         : (double)fmaf((float)job->alpha, (float)xv, (float)yv);
-                double twice = is_double ? wide + yv : (double)(narrow + (float)yv);
-                note(out, got == fused || got == twice ? 0 : INFINITY, element_text, b, r, c, got,
-                     fused);
+                bool exact = is_exact_add(o->dtype, job->alpha, xv, yv, got);
+                note(out, exact ? 0 : INFINITY, element_text, b, r, c, got,
+                     rounded(o->dtype, fma(job->alpha, xv, yv)));
             }
 }
 
@@ -235,6 +304,8 @@ static void judge_rows(const struct compare_job *job, int64_t batch, const struc
 {
     struct compare_bound bound = compare_bound_of(job->signature, job->kappa);
     double b_norm = 0, scale = projection_deviations * (bound.out + bound.sum);
+    /* A sum of rounded results is not the rounded sum. */
+    bool exact_rows = job->exact && bound.out <= 0x1p-23;
     for (int64_t i = 0; i < k; i++)
         b_norm += v->z_squares[i];
     b_norm = sqrt(b_norm);
@@ -243,7 +314,7 @@ static void judge_rows(const struct compare_job *job, int64_t batch, const struc
         double allowed = scale * (fabs(job->alpha) * sqrt(v->a_squares[i]) * b_norm +
                                   fabs(job->beta) * sqrt(v->old_squares[i]));
         double error = (double)fabsl(v->found[i] - want);
-        allowed = job->exact ? bound.tiny : allowed + bound.tiny;
+        allowed = exact_rows ? bound.tiny : allowed + bound.tiny;
         double ratio = error <= allowed || isfinite(error) ? error / allowed : INFINITY;
         /* The ratio to this looser bound says nothing about single elements: pass or fail only. */
         note(out, ratio <= 1 ? 0 : ratio, row_text, batch, i, m, (double)v->found[i], (double)want);
@@ -296,15 +367,85 @@ static double reference_steps(const struct compare_job *job)
     return longer * fmin(m, n) * (double)operand_depth(job->signature);
 }
 
+/* Some of the columns of all batches, counted through. */
+struct part {
+    const struct compare_job *job;
+    int64_t begin, end;
+    struct compare_outcome out;
+    pthread_t thread;
+};
+
+static void *compare_part(void *context)
+{
+    struct part *part = context;
+    const struct compare_job *job = part->job;
+    const struct operand *o = &job->after->shape;
+    struct compare_bound bound = compare_bound_of(job->signature, job->kappa);
+    if (job->exact)
+        bound.sum = bound.out = 0;
+    for (int64_t i = part->begin; i < part->end; i++)
+        for (int64_t r = 0; r < o->rows; r++) {
+            int64_t b = i / o->cols, c = i % o->cols, at = i * o->rows + r;
+            double got = data_get(job->after, operand_index(o, b, r, c));
+            double want = job->exact ? rounded(o->dtype, job->want[at]) : job->want[at];
+            if (operand_holds(o, r, c))
+                note(&part->out, compare_error(&bound, got, want, job->magnitude[at]), element_text,
+                     b, r, c, got, want);
+        }
+    return NULL;
+}
+
+static int64_t count_parts(int64_t columns, int64_t rows)
+{
+    cpu_set_t set;
+    int64_t usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    int64_t worth = columns * rows / PART_ELEMENTS_MIN;
+    int64_t parts = worth < usable ? worth : usable;
+    parts = parts < PARTS_MAX ? parts : PARTS_MAX;
+    return parts < 1 ? 1 : parts < columns ? parts : columns;
+}
+
+/* Every element against a reference that somebody computed before. Large results in threads, which
+ * are gone on return. */
+static void compare_known(const struct compare_job *job, struct compare_outcome *out)
+{
+    const struct operand *o = &job->after->shape;
+    int64_t columns = o->cols * o->batch, count = count_parts(columns, o->rows);
+    struct part parts[PARTS_MAX];
+    bool started[PARTS_MAX] = { false };
+    for (int64_t i = 0; i < count; i++) {
+        parts[i] = (struct part){ .job = job,
+                                  .begin = columns * i / count,
+                                  .end = columns * (i + 1) / count,
+                                  .out = { .equal = true } };
+        started[i] = i > 0 && pthread_create(&parts[i].thread, NULL, compare_part, &parts[i]) == 0;
+    }
+    for (int64_t i = 0; i < count; i++)
+        if (!started[i])
+            compare_part(&parts[i]);
+    for (int64_t i = 0; i < count; i++) {
+        if (started[i])
+            pthread_join(parts[i].thread, NULL);
+        double worst = fmax(out->worst, parts[i].out.worst);
+        if (out->equal && !parts[i].out.equal)
+            *out = parts[i].out;
+        out->worst = worst;
+    }
+}
+
 enum status compare_result(const struct compare_job *job, struct compare_outcome *out)
 {
     const struct operand *c = &job->after->shape;
     enum status st = ST_OK;
     *out = (struct compare_outcome){ .equal = true };
-    if (c->dtype != TILEWISE_F32 && c->dtype != TILEWISE_F64)
+    if (!number_is_known(c->dtype) || job->signature->epilogue)
         return ST_UNSUPPORTED;
     if (job->signature->op == TILEWISE_OP_ADD) {
         compare_add(job, out);
+        return ST_OK;
+    }
+    if (job->want) {
+        compare_known(job, out);
         return ST_OK;
     }
     double steps = reference_steps(job) * (double)c->batch;

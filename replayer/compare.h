@@ -20,8 +20,9 @@ struct compare_job {
     const struct tilewise_signature *signature;
     compare_reference *reference;
     const struct data_image *a, *b, *before, *after; /* before, after: C */
-    double alpha, beta;
-    const void *alpha_value, *beta_value; /* the same, as one value of signature->scale */
+    const double *want, *magnitude; /* of every element, if known already: column-major m x n, one
+                                       per batch; else NULL */
+    double alpha, beta;             /* scales of the operands included */
     double kappa;  /* growth of the error with k: 0 for fused multiply-add, 1/16 tensor cores */
     bool exact;    /* integers: nothing may be off at all */
     uint64_t seed; /* of the samples and the projection */
@@ -33,12 +34,16 @@ struct compare_outcome {
     char where[144]; /* first place that differs, and by how much */
 };
 
+/* The product alone: what a reference has to know of a signature. Alpha and beta
+ * are then f64. */
+struct tilewise_signature compare_plain(const struct tilewise_signature *s, uint8_t result_dtype);
+
 /* ST_OK whatever the outcome; UNSUPPORTED when there is no reference, NOMEM. */
 enum status compare_result(const struct compare_job *job, struct compare_outcome *out);
 
 /* |got - ref| / bound for one element: at most 1 is right. NaN counts as infinitely wrong. */
 struct compare_bound {
-    double out, sum, tiny;
+    double out, sum, tiny, largest;
 };
 struct compare_bound compare_bound_of(const struct tilewise_signature *s, double kappa);
 double compare_error(const struct compare_bound *bound, double got, double ref, double magnitude);

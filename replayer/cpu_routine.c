@@ -92,7 +92,8 @@ static const char *mode_refused(const struct tilewise_signature *s)
         return "the CPU baseline has no routine for these element types";
     if (s->batch_kind != TILEWISE_BATCH_NONE && s->batch_kind != TILEWISE_BATCH_STRIDED)
         return "batches of pointers are not replayed";
-    if (s->epilogue || s->scale_a || s->scale_b || s->scale_c || s->scale_d || s->math_mode)
+    if (s->epilogue || s->scale_a || s->scale_b || s->scale_c || s->scale_d ||
+        !signature_is_plain_math(s))
         return "epilogues, scale modes and math modes are not replayed";
     if (s->alpha == TILEWISE_SCALAR_DEVICE || s->beta == TILEWISE_SCALAR_DEVICE)
         return "alpha or beta is in device memory";

@@ -6,10 +6,25 @@
 #include <string.h>
 
 #include "replayer/stats.h"
+#include "traces/number.h"
 
-/* Quiet NaN in f32 and f64 alike, with a payload that no arithmetic produces. Also an unlikely
- * number in every smaller type. */
-static const unsigned char canary[4] = { 0x5a, 0xa5, 0xff, 0x7f };
+enum { CANARY_BYTES = 4 };
+
+/* A quiet NaN with a payload that no arithmetic produces; for integers an unlikely number. */
+static const unsigned char *canary_of(uint8_t dtype)
+{
+    static const unsigned char wide[CANARY_BYTES] = { 0x5a, 0xa5, 0xff, 0x7f }; /* f32, f64 */
+    static const unsigned char half[CANARY_BYTES] = { 0xe5, 0x7f, 0xe5, 0x7f }; /* f16, bf16 */
+    static const unsigned char byte[CANARY_BYTES] = { 0x7f, 0x7f, 0x7f, 0x7f }; /* e4m3, e5m2 */
+    switch (tilewise_dtype_bits(dtype)) {
+    case 16:
+        return half;
+    case 8:
+        return byte;
+    default:
+        return wide;
+    }
+}
 
 const char *data_class_name(enum data_class c)
 {
@@ -60,46 +75,37 @@ static unsigned char *element_at(const struct data_image *image, int64_t index)
 
 double data_get(const struct data_image *image, int64_t index)
 {
-    if (image->shape.dtype == TILEWISE_F32) {
-        float value;
-        memcpy(&value, element_at(image, index), sizeof value);
-        return (double)value;
-    }
-    double value = NAN;
-    if (image->shape.dtype == TILEWISE_F64)
-        memcpy(&value, element_at(image, index), sizeof value);
-    return value;
-}
-
-static void put_part(unsigned char *at, bool is_double, double value)
-{
-    float narrow = (float)value;
-    if (is_double)
-        memcpy(at, &value, sizeof value);
-    else
-        memcpy(at, &narrow, sizeof narrow);
+    return number_load(image->shape.dtype, image->bytes + image->first_byte, index);
 }
 
 void data_put(struct data_image *image, int64_t index, double value)
 {
-    put_part(element_at(image, index), image->shape.dtype == TILEWISE_F64, value);
+    number_store(image->shape.dtype, image->bytes + image->first_byte, index, value);
 }
 
 /* The canary repeats from the start of the buffer, so its phase at an element depends on where the
- * element lies; elements are aligned to four bytes for every type that is compared. */
+ * element lies. */
 bool data_is_canary(const struct data_image *image, int64_t index)
 {
+    const unsigned char *canary = canary_of(image->shape.dtype);
     const unsigned char *at = element_at(image, index);
     for (size_t i = 0; i < image->shape.element_bytes; i++)
-        if (at[i] != canary[(size_t)(at + i - image->bytes) % sizeof canary])
+        if (at[i] != canary[(size_t)(at + i - image->bytes) % CANARY_BYTES])
             return false;
     return true;
 }
 
+/* `begin` is a multiple of the canary; what is left over at the end stays as it is. */
+static void poison_range(struct data_image *image, size_t begin, size_t end)
+{
+    const unsigned char *canary = canary_of(image->shape.dtype);
+    for (size_t i = begin; i + CANARY_BYTES <= end; i += CANARY_BYTES)
+        memcpy(image->bytes + i, canary, CANARY_BYTES);
+}
+
 void data_poison(struct data_image *image)
 {
-    for (size_t i = 0; i + sizeof canary <= image->total_bytes; i += sizeof canary)
-        memcpy(image->bytes + i, canary, sizeof canary);
+    poison_range(image, 0, image->total_bytes);
 }
 
 /* One draw: the same for the same coordinates, whatever the order of filling. */
@@ -124,13 +130,27 @@ static double uniform_of(uint64_t bits)
     return ((double)(bits >> 41) + 0.5) / 8388608.0;
 }
 
+/* Largest whole number up to which every one is exact in the type, so that no digit of it is lost
+ * before the kernel sees it. */
+static int64_t whole_most(uint8_t dtype, uint8_t compute)
+{
+    double unit = number_unit(compute == TILEWISE_TF32 ? TILEWISE_F16 : dtype);
+    double most = unit > 0 ? 1 / unit : number_largest(dtype);
+    return most < 4096 ? (int64_t)most - 1 : 4095;
+}
+
 /* A has as many digits as exact sums allow, so that a kernel which drops some is caught; B has one
  * or two units. */
-static double integer_of(uint64_t bits, enum operand_name name, const struct data_recipe *recipe)
+static double integer_of(uint64_t bits, enum operand_name name, const struct data_recipe *recipe,
+                         uint8_t dtype)
 {
     int64_t most = recipe->depth < (1 << 9) ? 4095 : (1 << 21) / recipe->depth;
+    int64_t exact = whole_most(dtype, recipe->compute);
     if (recipe->squared)
         most = (int64_t)sqrt(most);
+    if (recipe->result == TILEWISE_F16 && most > 20000 / recipe->depth)
+        most = 20000 / recipe->depth; /* the result must not overflow */
+    most = most < exact ? most : exact;
     if (most < 4 || name != OPERAND_A)
         most = name == OPERAND_B ? 2 : recipe->squared && name == OPERAND_A ? 2 : 4;
     double value = (double)(1 + (int64_t)((bits >> 1) % (uint64_t)most));
@@ -150,14 +170,15 @@ static double cancelling(const struct data_recipe *recipe, enum operand_name nam
     return r % 2 ? -value * (1 + rest) : value;
 }
 
-static double value_of(const struct data_recipe *recipe, enum operand_name name, int64_t b,
-                       int64_t r, int64_t c)
+static double value_of(const struct data_recipe *recipe, enum operand_name name, uint8_t dtype,
+                       const int64_t at[3])
 {
+    int64_t b = at[0], r = at[1], c = at[2];
     switch (recipe->class) {
     case DATA_UNIFORM:
         return uniform_of(draw(recipe->seed, b, r, c));
     case DATA_INTEGER:
-        return integer_of(draw(recipe->seed, b, r, c), name, recipe);
+        return integer_of(draw(recipe->seed, b, r, c), name, recipe, dtype);
     case DATA_CANCEL:
         return cancelling(recipe, name, b, r, c);
     default:
@@ -165,19 +186,69 @@ static double value_of(const struct data_recipe *recipe, enum operand_name name,
     }
 }
 
+/* Integers take values of the size that quantised weights have. */
+static const double whole_scale = 32;
+
+static uint8_t part_of(uint8_t complex)
+{
+    return complex == TILEWISE_C128  ? TILEWISE_F64
+           : complex == TILEWISE_C64 ? TILEWISE_F32
+                                     : TILEWISE_F16;
+}
+
 static void fill_element(struct data_image *image, enum operand_name name,
                          const struct data_recipe *recipe, const int64_t at[3])
 {
     const struct operand *o = &image->shape;
-    bool is_double = o->dtype == TILEWISE_F64 || o->dtype == TILEWISE_C128;
-    unsigned char *element = element_at(image, operand_index(o, at[0], at[1], at[2]));
-    put_part(element, is_double, value_of(recipe, name, at[0], at[1], at[2]));
-    if (tilewise_dtype_kind(o->dtype) != TILEWISE_KIND_COMPLEX)
+    enum tilewise_dtype_kind kind = tilewise_dtype_kind(o->dtype);
+    int64_t index = operand_index(o, at[0], at[1], at[2]);
+    double value = value_of(recipe, name, o->dtype, at);
+    if (kind == TILEWISE_KIND_INTEGER && recipe->class != DATA_INTEGER)
+        value *= whole_scale;
+    if (kind != TILEWISE_KIND_COMPLEX) {
+        data_put(image, index, value);
         return;
+    }
     struct data_recipe imaginary = *recipe;
     imaginary.seed = recipe->seed ^ 0x5bf03635u;
-    put_part(element + o->element_bytes / 2, is_double,
-             value_of(&imaginary, name, at[0], at[1], at[2]));
+    number_store(part_of(o->dtype), element_at(image, index), 0, value);
+    number_store(part_of(o->dtype), element_at(image, index), 1,
+                 value_of(&imaginary, name, o->dtype, at));
+}
+
+/* From here on drawing each element is felt. */
+static const size_t repeat_from_bytes = 8u << 20;
+/* Prime, so that neither rows nor columns of any matrix are alike. */
+enum { REPEAT_ELEMENTS = 1048573 };
+
+/* Do the elements fill the operand without gaps? */
+static bool is_gapless(const struct operand *o)
+{
+    int64_t count = o->rows * o->cols * o->batch;
+    return o->uplo == TILEWISE_FULL && o->row_step > 0 &&
+           o->bytes == (size_t)count * o->element_bytes;
+}
+
+/* Large operands repeat a long draw; only the frame around them holds canaries. */
+static void fill_repeating(struct data_image *image, enum operand_name name,
+                           const struct data_recipe *recipe)
+{
+    const struct operand *o = &image->shape;
+    unsigned char *at = image->bytes + image->first_byte;
+    size_t have = REPEAT_ELEMENTS * o->element_bytes, end = image->first_byte + o->bytes;
+    bool scaled =
+        tilewise_dtype_kind(o->dtype) == TILEWISE_KIND_INTEGER && recipe->class != DATA_INTEGER;
+    poison_range(image, 0, image->first_byte);
+    poison_range(image, end / CANARY_BYTES * CANARY_BYTES, image->total_bytes);
+    for (int64_t i = 0; i < REPEAT_ELEMENTS; i++)
+        data_put(image, i,
+                 value_of(recipe, name, o->dtype, (int64_t[]){ 0, i, 0 }) *
+                     (scaled ? whole_scale : 1));
+    while (have < o->bytes) {
+        size_t more = have < o->bytes - have ? have : o->bytes - have;
+        memcpy(at + have, at, more);
+        have += more;
+    }
 }
 
 void data_fill(struct data_image *image, enum operand_name name, const struct data_recipe *recipe)
@@ -187,6 +258,11 @@ void data_fill(struct data_image *image, enum operand_name name, const struct da
     own.seed = recipe->seed * OPERAND_COUNT + (uint64_t)name;
     if (!o->present)
         return;
+    if (o->bytes >= repeat_from_bytes && recipe->class != DATA_CANCEL &&
+        tilewise_dtype_kind(o->dtype) != TILEWISE_KIND_COMPLEX && is_gapless(o)) {
+        fill_repeating(image, name, &own);
+        return;
+    }
     data_poison(image);
     bool rows_inside = o->row_step == 1; /* walk memory in order */
     int64_t inner = rows_inside ? o->rows : o->cols, outer = rows_inside ? o->cols : o->rows;
@@ -197,10 +273,31 @@ void data_fill(struct data_image *image, enum operand_name name, const struct da
                              (int64_t[]){ b, rows_inside ? j : i, rows_inside ? i : j });
 }
 
+void data_noise(struct data_image *image, uint64_t seed)
+{
+    static const size_t pattern_bytes = 4u << 20;
+    const struct operand *o = &image->shape;
+    bool is_complex = tilewise_dtype_kind(o->dtype) == TILEWISE_KIND_COMPLEX;
+    uint8_t part = is_complex ? part_of(o->dtype) : o->dtype;
+    double scale = tilewise_dtype_kind(part) == TILEWISE_KIND_INTEGER ? whole_scale : 1;
+    size_t have = o->bytes < pattern_bytes ? o->bytes : pattern_bytes;
+    size_t count = have / (tilewise_dtype_bits(part) / 8);
+    unsigned char *at = image->bytes + image->first_byte;
+    for (size_t i = 0; i < count; i++)
+        number_store(part, at, (int64_t)i, scale * normal_of(stats_random(&seed)));
+    while (have && have < o->bytes) {
+        size_t more = have < o->bytes - have ? have : o->bytes - have;
+        memcpy(at + have, at, more);
+        have += more;
+    }
+}
+
 bool data_frame_intact(struct data_image *before, const struct data_image *after)
 {
     const struct operand *o = &before->shape;
-    for (int64_t b = 0; b < o->batch; b++)
+    if (is_gapless(o))
+        memcpy(element_at(before, 0), element_at(after, 0), o->bytes);
+    for (int64_t b = 0; b < o->batch && !is_gapless(o); b++)
         for (int64_t c = 0; c < o->cols; c++)
             for (int64_t r = 0; r < o->rows; r++) {
                 int64_t index = operand_index(o, b, r, c);
@@ -210,11 +307,21 @@ bool data_frame_intact(struct data_image *before, const struct data_image *after
     return memcmp(before->bytes, after->bytes, before->total_bytes) == 0;
 }
 
-bool data_integers_exact(uint8_t dtype, int64_t depth)
+bool data_integers_exact(const struct tilewise_signature *s)
 {
     /* Largest sum is depth * 4 * 2 for long sums, 2^22 for short ones; times 1.5, in halves. */
-    int64_t limit = dtype == TILEWISE_F64 ? (int64_t)1 << 48 : (int64_t)1 << 19;
-    return depth < limit;
+    int64_t depth = operand_depth(s);
+    int64_t limit = s->dtype_c == TILEWISE_F64 ? (int64_t)1 << 48 : (int64_t)1 << 19;
+    /* Few digits are kept between the steps of these. */
+    bool is_fp8 = s->dtype_b == TILEWISE_E4M3 || s->dtype_b == TILEWISE_E5M2;
+    return depth < limit && s->compute != TILEWISE_F16 && !is_fp8;
+}
+
+double data_scale_product(const struct tilewise_signature *s, enum operand_name name)
+{
+    int scales = (s->scale_d != 0) +
+                 (name == OPERAND_A ? (s->scale_a != 0) + (s->scale_b != 0) : s->scale_c != 0);
+    return scales ? pow(DATA_OPERAND_SCALE, scales) : 1;
 }
 
 double data_scalar(enum operand_name name, uint8_t scalar_class)
@@ -228,7 +335,7 @@ double data_scalar(enum operand_name name, uint8_t scalar_class)
 
 void data_scalar_store(void *out, uint8_t dtype, double value)
 {
-    bool is_double = dtype == TILEWISE_F64 || dtype == TILEWISE_C128;
+    bool is_complex = tilewise_dtype_kind(dtype) == TILEWISE_KIND_COMPLEX;
     memset(out, 0, 16);
-    put_part(out, is_double, value);
+    number_store(is_complex ? part_of(dtype) : dtype, out, 0, value);
 }

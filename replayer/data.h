@@ -38,16 +38,21 @@ void data_release(struct data_image *image);
 struct data_recipe {
     enum data_class class;
     uint64_t seed;
-    int64_t depth; /* operand_depth(): bounds the integers so that sums stay exact */
-    bool squared;  /* A meets itself (syrk) */
+    int64_t depth;           /* operand_depth(): bounds the integers so that sums stay exact */
+    bool squared;            /* A meets itself (syrk) */
+    uint8_t compute, result; /* enum tilewise_dtype of the signature: what integers must fit */
 };
 
 /* Canaries everywhere, then values of the recipe in the elements. Deterministic. */
 void data_fill(struct data_image *image, enum operand_name name, const struct data_recipe *recipe);
+/* Random elements (normal) in every byte of the operand, gaps included, in little time: a pattern
+ * of a million is repeated. For timing. */
+void data_noise(struct data_image *image, uint64_t seed);
 /* Canaries everywhere, elements included: what a result looks like that nobody wrote. */
 void data_poison(struct data_image *image);
 
-/* One real element; `index` from operand_index(). f32 and f64. NaN for other types. */
+/* One real element; `index` from operand_index(). Storing rounds. NaN for types that
+ * traces/number.h does not know. */
 double data_get(const struct data_image *image, int64_t index);
 void data_put(struct data_image *image, int64_t index, double value);
 /* True while the element still has the canary's bits. */
@@ -57,8 +62,14 @@ bool data_is_canary(const struct data_image *image, int64_t index);
  * as scratch: afterwards it equals `after`. */
 bool data_frame_intact(struct data_image *before, const struct data_image *after);
 
-/* Are sums of `depth` integer products exact in this type, alpha and beta included? */
-bool data_integers_exact(uint8_t dtype, int64_t depth);
+/* Are sums of integer products exact in this signature's types, alpha and beta included? */
+bool data_integers_exact(const struct tilewise_signature *s);
+
+/* Every scale of a scaled operand (fp8), so that they multiply into alpha and beta. */
+#define DATA_OPERAND_SCALE 0.5
+
+/* What the scales of this signature make of alpha (OPERAND_A) and of beta (OPERAND_C). */
+double data_scale_product(const struct tilewise_signature *s, enum operand_name name);
 
 /* alpha (OPERAND_A) or beta (OPERAND_C) for a class: 0, 1, or a short fraction. Exact in any
  * type. */

@@ -10,9 +10,12 @@
 #include "replayer/rotation.h"
 #include "replayer/verify.h"
 
-static const double burst_ns = 200e3, burst_threaded_ns = 1e6;
 static const double target = 0.004; /* +- of a ln ratio */
 enum { CACHES_OF_FOOTPRINT = 3, ROUNDS_MIN = 8, ROUNDS_MAX = 256 };
+enum { ARMS_MAX = BACKEND_ROUTINES_MAX }; /* while screening; else TIMING_ARMS_MAX at most */
+enum { WARM_UP_BURSTS = 100, WARM_UP_CALLS = 16 };
+enum { SCREEN_CALLS_MAX = 64, SCREEN_BURSTS = 3 };
+static const double screen_slack = 1.02; /* what is slower than the recorded call by that is out */
 
 /* One way to do the call: a routine of the library, or the candidate. */
 struct arm {
@@ -29,8 +32,9 @@ struct bench {
     struct backend_info info;
     struct backend_routines routines;
     struct rotation rotation;
-    struct arm arms[TIMING_ARMS_MAX];
-    unsigned narms, current;
+    struct arm arms[ARMS_MAX];
+    unsigned narms;
+    const struct arm *current;
 };
 
 static int call_arm(struct bench *b, const struct arm *arm, const struct tilewise_args *args)
@@ -42,14 +46,16 @@ static int call_arm(struct bench *b, const struct arm *arm, const struct tilewis
 static int step(void *context)
 {
     struct bench *b = context;
-    return call_arm(b, &b->arms[b->current], rotation_step(&b->rotation));
+    return call_arm(b, b->current, rotation_step(&b->rotation));
 }
 
 static double burst(void *context, unsigned arm, uint64_t calls)
 {
     struct bench *b = context;
-    b->current = arm;
-    return b->setup->backend->burst(b->session, step, b, calls);
+    b->current = &b->arms[arm];
+    return b->setup->backend->burst(
+        b->session,
+        &(struct backend_burst){ step, b, calls, arm, b->setup->cold, BACKEND_AS_BEST });
 }
 
 static double now_ns(void *context)
@@ -71,18 +77,42 @@ static enum status open_bench(struct bench *b, struct fault *fault)
     return st == ST_OK ? st : fault_set(fault, st, "the library has no routine for it");
 }
 
-static enum status time_arms(struct bench *b, double budget_ns, size_t scratch_bytes,
-                             struct timing_samples *samples)
+/* What the device says, or what the status means. */
+static const char *complaint_of(const struct bench *b, enum status st)
 {
-    struct rotation_options buffers = {
+    const struct backend *backend = b->setup->backend;
+    const char *text = backend->complaint ? backend->complaint(b->session) : "";
+    return text[0] ? text : status_text(st);
+}
+
+static struct rotation_options buffers_of(const struct bench *b, size_t scratch_bytes)
+{
+    return (struct rotation_options){
         .footprint_bytes = b->setup->cold ? CACHES_OF_FOOTPRINT * b->info.cache_bytes : 0,
         .max_bytes = b->setup->max_bytes,
         .scratch_bytes = scratch_bytes,
         .seed = b->setup->seed,
     };
+}
+
+/* Until the device's clock has settled under this very load. */
+static void warm_up(struct bench *b)
+{
+    double end_ns = now_ns(NULL) + WARM_UP_BURSTS * b->info.burst_ns;
+    if (!b->setup->backend->screens) /* a processor's clock settles at once */
+        return;
+    while (now_ns(NULL) < end_ns)
+        if (!(burst(b, 0, WARM_UP_CALLS) > 0))
+            return;
+}
+
+static enum status time_arms(struct bench *b, double budget_ns, size_t scratch_bytes,
+                             struct timing_samples *samples)
+{
+    struct rotation_options buffers = buffers_of(b, scratch_bytes);
     struct timing_options options = {
         .arms = b->narms,
-        .burst_ns = b->info.threads > 1 ? burst_threaded_ns : burst_ns,
+        .burst_ns = b->info.burst_ns,
         .budget_ns = budget_ns,
         .target = target,
         .min_rounds = ROUNDS_MIN,
@@ -92,6 +122,8 @@ static enum status time_arms(struct bench *b, double budget_ns, size_t scratch_b
     struct timing_source source = { b, burst, now_ns };
     enum status st =
         rotation_open(&b->rotation, b->setup->backend, b->session, b->signature, &buffers);
+    if (st == ST_OK)
+        warm_up(b);
     if (st == ST_OK)
         st = timing_measure(&source, &options, samples);
     rotation_close(&b->rotation);
@@ -119,6 +151,74 @@ void measure_survey(void *job, void *message)
     backend->close(session);
 }
 
+void measure_probe(void *setup, void *message)
+{
+    const struct measure_setup *s = setup;
+    struct measure_probe *out = message;
+    struct backend_session *session;
+    out->status = s->backend->open(&session, &s->open, &out->fault);
+    if (out->status != ST_OK)
+        return;
+    s->backend->describe(session, &out->info);
+    s->backend->close(session);
+}
+
+/* Shortest of a few bursts, per call; NaN if the routine does not run here. */
+static double quick_ns(struct bench *b, unsigned arm)
+{
+    double one_ns = burst(b, arm, 1);
+    double best_ns = one_ns;
+    uint64_t calls = one_ns > 0 ? (uint64_t)(b->info.burst_ns / one_ns) : 0;
+    calls = calls < 2 ? 2 : calls > SCREEN_CALLS_MAX ? SCREEN_CALLS_MAX : calls;
+    for (int i = 0; i < SCREEN_BURSTS && best_ns > 0; i++) {
+        double ns = burst(b, arm, calls) / (double)calls;
+        best_ns = ns > 0 ? fmin(ns, i ? best_ns : ns) : NAN;
+    }
+    return best_ns;
+}
+
+/* Put a routine into the short list, quickest first. */
+static void shortlist(struct measure_screen *out, double *best_ns, size_t routine, double ns)
+{
+    size_t at = out->count;
+    while (at > 0 && best_ns[at - 1] > ns)
+        at--;
+    if (at == MEASURE_SHORT_LIST)
+        return;
+    size_t last = out->count < MEASURE_SHORT_LIST ? out->count++ : MEASURE_SHORT_LIST - 1;
+    for (; last > at; last--) {
+        best_ns[last] = best_ns[last - 1];
+        out->routine[last] = out->routine[last - 1];
+    }
+    best_ns[at] = ns;
+    out->routine[at] = routine;
+}
+
+void measure_screen(void *job, void *message)
+{
+    const struct measure_baseline_job *j = job;
+    struct measure_screen *out = message;
+    struct fault fault = { .text = "" };
+    struct bench b = { .setup = j->setup, .signature = j->signature };
+    double best_ns[MEASURE_SHORT_LIST];
+    if (open_bench(&b, &fault) != ST_OK)
+        return;
+    struct rotation_options buffers = buffers_of(&b, 0);
+    if (rotation_open(&b.rotation, j->setup->backend, b.session, b.signature, &buffers) != ST_OK)
+        return;
+    double recorded_ns = NAN;
+    for (unsigned i = 0; i < b.routines.count; i++) {
+        b.arms[i] = (struct arm){ .routine = i };
+        double ns = quick_ns(&b, i);
+        if (i == 0)
+            recorded_ns = ns;
+        else if (ns < recorded_ns * screen_slack)
+            shortlist(out, best_ns, i, ns);
+    }
+    rotation_close(&b.rotation);
+    b.setup->backend->close(b.session);
+}
+
 struct routine_context {
     struct bench *bench;
     struct arm arm;
@@ -133,25 +233,34 @@ static int run_arm(void *context, const struct tilewise_args *args)
 static void verify_arm(struct bench *b, struct arm arm, size_t scratch_bytes,
                        struct verify_report *report)
 {
-    struct routine_context context = { b, arm };
+    struct routine_context context = { b, arm }, recorded = { b, { .routine = 0 } };
     struct verify_job job = {
         .backend = b->setup->backend,
         .session = b->session,
         .signature = b->signature,
         .reference = b->setup->reference,
+        .device_reference = b->setup->device_reference,
         .run = run_arm,
         .context = &context,
+        .twin = b->setup->bitwise && arm.is_candidate ? run_arm : NULL,
+        .twin_context = &recorded,
         .scratch_bytes = scratch_bytes,
+        .kappa = backend_kappa(b->setup->backend, b->signature),
         .seed = b->setup->seed,
     };
     verify_subject(&job, report);
 }
 
-/* The recorded call twice (A/A), then every other routine that gives the same results. */
-static void choose_arms(struct bench *b)
+/* The recorded call twice (A/A), then the short list, or every other routine that gives the same
+ * results. */
+static void choose_arms(struct bench *b, const struct measure_screen *screen)
 {
     b->arms[b->narms++] = (struct arm){ .routine = 0 };
     b->arms[b->narms++] = (struct arm){ .routine = 0 };
+    for (size_t i = 0; screen && i < screen->count; i++)
+        b->arms[b->narms++] = (struct arm){ .routine = screen->routine[i] };
+    if (screen)
+        return;
     for (size_t i = 1; i < b->routines.count && b->narms < TIMING_ARMS_MAX; i++) {
         struct verify_report report;
         verify_arm(b, (struct arm){ .routine = i }, 0, &report);
@@ -162,21 +271,60 @@ static void choose_arms(struct bench *b)
 
 /* Another routine is the best baseline only if it is faster beyond doubt; else the recorded one,
  * so that picking the luckiest of several does not flatter the baseline. */
-static unsigned choose_best(const struct bench *b, const struct timing_samples *samples)
+static unsigned choose_best(const struct bench *b, const struct timing_samples *samples,
+                            const bool *refused)
 {
     unsigned best = 0;
     for (unsigned arm = 2; arm < b->narms; arm++)
-        if (timing_ratio(samples, 0, arm, 0.95, b->setup->seed).lo > 1 &&
+        if (!refused[arm] && timing_ratio(samples, 0, arm, 0.95, b->setup->seed).lo > 1 &&
             timing_median_ns(samples, arm) < timing_median_ns(samples, best))
             best = arm;
     return best;
+}
+
+/* The best routine of a short list, which nobody verified yet. */
+static unsigned choose_right(struct bench *b, const struct timing_samples *samples)
+{
+    bool refused[TIMING_ARMS_MAX] = { false };
+    for (;;) {
+        struct verify_report report;
+        unsigned best = choose_best(b, samples, refused);
+        if (best == 0)
+            return best;
+        verify_arm(b, b->arms[best], 0, &report);
+        if (report.status == RESULT_PASSED || report.status == RESULT_NOT_VERIFIED)
+            return best;
+        refused[best] = true;
+    }
+}
+
+static struct backend_clock clock_of(const struct bench *b)
+{
+    const struct backend *backend = b->setup->backend;
+    const struct backend_clock unknown = { .mhz = NAN, .least_mhz = NAN };
+    return backend->clock ? backend->clock(b->session) : unknown;
+}
+
+/* As many calls as a timed burst has, as cold. */
+static void note_kernels(struct bench *b, uint64_t calls, struct kernel_times *out)
+{
+    struct rotation_options buffers = buffers_of(b, 0);
+    struct backend_burst recorded = { .step = step, .context = b, .calls = calls, .arm = 0 };
+    recorded.cold = b->setup->cold;
+    *out = (struct kernel_times){ .ns = NAN };
+    b->current = &b->arms[0];
+    if (b->setup->backend->kernels == NULL ||
+        rotation_open(&b->rotation, b->setup->backend, b->session, b->signature, &buffers) != ST_OK)
+        return;
+    kernel_times_measure(b->setup->backend, b->session, &recorded, out);
+    rotation_close(&b->rotation);
 }
 
 static void baseline_failed(struct measure_baseline *out, enum result_status status,
                             const char *reason)
 {
     out->status = status;
-    out->recorded_ns = out->best_ns = out->noise = NAN;
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
     snprintf(out->reason, sizeof out->reason, "%.190s", reason);
 }
 
@@ -191,13 +339,14 @@ void measure_baseline(void *job, void *message)
         baseline_failed(out, RESULT_UNSUPPORTED, fault.text);
         return;
     }
-    choose_arms(&b);
+    choose_arms(&b, j->screen);
     enum status st = time_arms(&b, j->budget_ns, 0, &samples);
     if (st != ST_OK) {
-        baseline_failed(out, RESULT_SKIPPED, status_text(st));
+        baseline_failed(out, RESULT_SKIPPED, complaint_of(&b, st));
         return;
     }
-    unsigned best = choose_best(&b, &samples);
+    const bool none[TIMING_ARMS_MAX] = { false };
+    unsigned best = j->screen ? choose_right(&b, &samples) : choose_best(&b, &samples, none);
     *out = (struct measure_baseline){
         .status = RESULT_PASSED,
         .best = b.arms[best].routine,
@@ -205,8 +354,10 @@ void measure_baseline(void *job, void *message)
         .best_ns = timing_median_ns(&samples, best),
         .noise = timing_noise(&samples, 0, 1),
         .rounds = samples.rounds,
+        .clock = clock_of(&b),
     };
     memcpy(out->best_name, b.routines.name[out->best], sizeof out->best_name);
+    note_kernels(&b, samples.calls[0], &out->kernels);
     b.setup->backend->close(b.session);
 }
 
@@ -257,7 +408,7 @@ static void examine(struct bench *b, const struct measure_candidate_job *j,
     if (st == ST_OK)
         judge_candidate(b, j, &samples, out);
     else
-        snprintf(out->reason, sizeof out->reason, "not timed: %s", status_text(st));
+        snprintf(out->reason, sizeof out->reason, "not timed: %.150s", complaint_of(b, st));
 }
 
 void measure_candidate(void *job, void *message)

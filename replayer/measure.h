@@ -8,6 +8,7 @@
 
 #include "replayer/backend.h"
 #include "replayer/compare.h"
+#include "replayer/kernel_times.h"
 #include "replayer/timing.h"
 #include "traces/result.h"
 
@@ -16,8 +17,10 @@ struct measure_setup {
     const struct backend *backend;
     struct backend_options open;
     compare_reference *reference;
-    bool cold;          /* rotate buffers beyond the last cache; else one set */
-    bool check_only;    /* verify, time nothing */
+    compare_reference *device_reference; /* of this backend (replayer/verify.h); may be NULL */
+    bool cold;                           /* rotate buffers beyond the last cache; else one set */
+    bool check_only;                     /* verify, time nothing */
+    bool bitwise;       /* and compare with the recorded call's own result, bit for bit */
     uint64_t max_bytes; /* of buffers in one case */
     double level;       /* of the intervals that decide (timing_level) */
     uint64_t seed;
@@ -40,11 +43,29 @@ struct measure_survey {
 };
 void measure_survey(void *job, void *message);
 
+/* Can this backend be used here? A child asks: a driver that was started does not survive fork. */
+struct measure_probe {
+    enum status status;
+    struct fault fault;
+    struct backend_info info;
+};
+void measure_probe(void *setup, void *message);
+
+/* The quickest of the routines that a library proposes, roughly: a short list for
+ * measure_baseline(), which runs in a fresh process, so that luck is not kept. */
+enum { MEASURE_SHORT_LIST = 3 };
+struct measure_screen {
+    size_t count; /* 0: nothing is quicker than the recorded call */
+    size_t routine[MEASURE_SHORT_LIST];
+};
+void measure_screen(void *job, void *message); /* struct measure_baseline_job */
+
 /* All ways of the library to do one signature, and an A/A comparison of the recorded one. */
 struct measure_baseline_job {
     const struct measure_setup *setup;
     const struct tilewise_signature *signature;
     double budget_ns;
+    const struct measure_screen *screen; /* NULL: every routine takes part */
 };
 struct measure_baseline {
     enum result_status status;
@@ -52,7 +73,9 @@ struct measure_baseline {
     char best_name[BACKEND_NAME_BYTES];
     size_t best; /* routine index; 0 is the recorded call */
     double recorded_ns, best_ns, noise;
+    struct backend_clock clock; /* while it was timed */
     uint32_t rounds;
+    struct kernel_times kernels; /* of the recorded call, as it was timed */
 };
 void measure_baseline(void *job, void *message);
 

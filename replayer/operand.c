@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/operand.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A matrix as it is stored. */
@@ -48,9 +49,19 @@ static enum status lay_out_vector(uint8_t dtype, uint8_t align, int64_t count, i
     return ST_OK;
 }
 
+/* Batches of pointers are laid out one behind the other, each as aligned as the first. */
+static int64_t packed_stride(const struct operand *o)
+{
+    static const int64_t aligned_bytes = 256;
+    int64_t last = (o->rows - 1) * llabs(o->row_step) + (o->cols - 1) * o->col_step;
+    int64_t per = aligned_bytes / (int64_t)o->element_bytes;
+    return (last / per + 1) * per;
+}
+
 /* Bytes between the ends of the operand, and where element 0 lies when a step is negative (BLAS:
  * the pointer is the lowest address). */
-static enum status measure_extent(struct operand *o, int64_t batch, struct fault *fault)
+static enum status measure_extent(struct operand *o, int64_t batch, bool pointers,
+                                  struct fault *fault)
 {
     int64_t down = 0, across = 0, batches = 0, last = 0;
     int64_t row_step = o->row_step < 0 ? -o->row_step : o->row_step;
@@ -60,6 +71,9 @@ static enum status measure_extent(struct operand *o, int64_t batch, struct fault
                          tilewise_dtype_name(o->dtype));
     o->element_bytes = bits / 8;
     o->batch = batch;
+    if (pointers && o->rows < INT32_MAX && o->cols < INT32_MAX && row_step < INT32_MAX / 2 &&
+        o->col_step < INT32_MAX / 2)
+        o->stride = packed_stride(o);
     if (o->rows < 1 || o->cols < 1 || batch < 1)
         return fault_set(fault, ST_INVALID, "nothing to compute: a dimension is zero");
     if (o->stride < 0 || __builtin_mul_overflow(o->rows - 1, row_step, &down) ||
@@ -73,6 +87,22 @@ static enum status measure_extent(struct operand *o, int64_t batch, struct fault
     return ST_OK;
 }
 
+/* C is not read, so it has no place of its own: what is written is D. */
+static bool writes_apart(const struct tilewise_signature *s)
+{
+    return s->op == TILEWISE_OP_GEMM && s->beta == TILEWISE_SCALAR_ZERO && s->ldd != 0;
+}
+
+uint8_t operand_result_dtype(const struct tilewise_signature *s)
+{
+    return writes_apart(s) ? s->dtype_d : s->dtype_c;
+}
+
+int64_t operand_result_ld(const struct tilewise_signature *s)
+{
+    return writes_apart(s) ? s->ldd : s->ldc;
+}
+
 static enum status lay_out_gemm(const struct tilewise_signature *s, struct operand *o,
                                 struct fault *fault)
 {
@@ -83,6 +113,8 @@ static enum status lay_out_gemm(const struct tilewise_signature *s, struct opera
     struct stored b = { tb ? s->n : s->k, tb ? s->k : s->n, s->ldb,    s->stride_b,
                         s->trans_b,       s->dtype_b,       s->align_b };
     struct stored c = { s->m, s->n, s->ldc, s->stride_c, TILEWISE_N, s->dtype_c, s->align_c };
+    if (writes_apart(s))
+        c = (struct stored){ s->m, s->n, s->ldd, s->stride_d, TILEWISE_N, s->dtype_d, s->align_d };
     enum status st = lay_out_matrix(s, &a, &o[OPERAND_A], fault);
     if (st == ST_OK && s->uplo == TILEWISE_FULL)
         st = lay_out_matrix(s, &b, &o[OPERAND_B], fault);
@@ -154,9 +186,11 @@ enum status operand_layout(const struct tilewise_signature *s, struct operand ou
         st = fault_set(fault, ST_UNSUPPORTED, "operation %s is not replayed",
                        tilewise_op_name(s->op));
     }
+    bool pointers =
+        s->batch_kind == TILEWISE_BATCH_POINTERS || s->batch_kind == TILEWISE_BATCH_GROUPED;
     for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++)
         if (out[i].present)
-            st = measure_extent(&out[i], s->batch, fault);
+            st = measure_extent(&out[i], s->batch, pointers, fault);
     return st == ST_OK ? refuse_overlap(&out[OPERAND_C], fault) : st;
 }
 

@@ -46,6 +46,11 @@ static inline bool operand_holds(const struct operand *o, int64_t r, int64_t c)
     return o->uplo == TILEWISE_FULL || (o->uplo == TILEWISE_LOWER ? r >= c : r <= c);
 }
 
+/* Element type and leading dimension (gemv: increment) of the result. cublasLt may write D
+ * elsewhere than C; where C is not read, the result is D alone. */
+uint8_t operand_result_dtype(const struct tilewise_signature *s);
+int64_t operand_result_ld(const struct tilewise_signature *s);
+
 /* Length of the inner product behind one element of the result: k of gemm, inputs of gemv, 1. */
 int64_t operand_depth(const struct tilewise_signature *s);
 

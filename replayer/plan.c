@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,32 @@ static size_t find_twin(const struct plan *plan, size_t index)
     return index;
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const struct plan_item *x = a, *y = b;
+    return x->time_ns != y->time_ns ? (x->time_ns < y->time_ns ? 1 : -1) : 0;
+}
+
+/* Time of the kernels instead of that of the calls, which only enqueue them. */
+static void use_gpu_time(struct plan *plan, const struct summary *summary)
+{
+    double total_ns = 0;
+    for (size_t i = 0; i < plan->nitems; i++) {
+        double ns = summary_gpu_time_ns(&summary->signatures[i]);
+        plan->items[i].gpu_time_ns = isfinite(ns) ? ns : 0;
+        total_ns += plan->items[i].gpu_time_ns;
+    }
+    if (total_ns <= 0)
+        return;
+    plan->by_gpu_time = true;
+    for (size_t i = 0; i < plan->nitems; i++) {
+        struct plan_item *item = &plan->items[i];
+        item->time_ns = (uint64_t)item->gpu_time_ns;
+        item->time_share = item->gpu_time_ns / total_ns;
+    }
+    qsort(plan->items, plan->nitems, sizeof *plan->items, by_time);
+}
+
 static void choose(struct plan *plan, const struct plan_options *options)
 {
     for (size_t i = 0; i < plan->nitems; i++) {
@@ -117,7 +144,8 @@ static void choose(struct plan *plan, const struct plan_options *options)
     }
 }
 
-static bool copy_items(struct plan *plan, const struct summary *summary)
+static bool copy_items(struct plan *plan, const struct summary *summary,
+                       uint32_t (*number)(const char *name))
 {
     plan->items = calloc(summary->nsignatures, sizeof *plan->items);
     if (plan->items == NULL)
@@ -132,7 +160,9 @@ static bool copy_items(struct plan *plan, const struct summary *summary)
         item->entry = name;
         plan->nitems = i + 1;
         item->signature = from->signature;
-        item->signature.entry = 0;
+        item->alpha = from->signature.alpha;
+        item->beta = from->signature.beta;
+        item->signature.entry = number ? number(name) : 0;
         if (item->signature.batch_kind == TILEWISE_BATCH_NONE)
             item->signature.batch = 1;
         item->calls = from->calls;
@@ -148,13 +178,24 @@ enum status plan_build(struct plan **out, const struct summary *summary,
     if (summary->nsignatures == 0)
         return fault_set(fault, ST_INVALID, "the trace holds no calls; nothing to replay");
     struct plan *plan = calloc(1, sizeof *plan);
-    if (plan == NULL || !copy_items(plan, summary)) {
+    if (plan == NULL || !copy_items(plan, summary, options->entry)) {
         plan_free(plan);
         return fault_set(fault, ST_NOMEM, "out of memory");
     }
+    if (options->by_gpu_time)
+        use_gpu_time(plan, summary);
     choose(plan, options);
     *out = plan;
     return ST_OK;
+}
+
+struct tilewise_signature plan_recorded(const struct plan_item *item)
+{
+    struct tilewise_signature s = item->signature;
+    s.entry = 0;
+    s.alpha = item->alpha;
+    s.beta = item->beta;
+    return s;
 }
 
 void plan_free(struct plan *plan)

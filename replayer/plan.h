@@ -20,10 +20,12 @@ enum plan_fate {
 struct plan_item {
     /* As it will be replayed: entry 0, batch at least 1, alpha and beta of a known class. */
     struct tilewise_signature signature;
-    const char *entry; /* entry point; lives as long as the plan */
+    uint8_t alpha, beta; /* class as recorded: the name of the row in results */
+    const char *entry;   /* entry point; lives as long as the plan */
     uint64_t calls, time_ns;
-    double time_share; /* of all recorded time */
-    size_t case_bytes; /* memory that verifying one candidate takes */
+    double time_share;  /* of all recorded time */
+    double gpu_time_ns; /* of the kernels; 0: not recorded, or not asked for */
+    size_t case_bytes;  /* memory that verifying one candidate takes */
     size_t twin; /* earlier planned item that differs in nothing but the entry; else own index */
     double work_share; /* time_share of this item and of the later ones whose twin it is */
     enum plan_fate fate;
@@ -31,7 +33,8 @@ struct plan_item {
 };
 
 struct plan {
-    size_t nitems, nplanned; /* items: ordered as in the summary, largest time first */
+    size_t nitems, nplanned; /* items: largest time first */
+    bool by_gpu_time;        /* `time_ns` is GPU time, not that of the calls on the host */
     size_t nworks;           /* of the planned ones, those that are nobody's twin */
     struct plan_item *items;
     double planned_time_share;
@@ -40,13 +43,17 @@ struct plan {
 struct plan_options {
     double time_share;  /* 0..1 */
     uint64_t max_bytes; /* for one case */
-    /* Backend's word: see backend.h. */
+    /* Backend's word: see backend.h. `entry` may be NULL. */
+    uint32_t (*entry)(const char *name);
+    bool by_gpu_time; /* where the trace has any: recorded time is that of the kernels */
     bool (*supports)(const struct tilewise_signature *s, char *why, size_t why_bytes);
 };
 
 /* NOMEM; INVALID if the trace holds no calls. */
 enum status plan_build(struct plan **out, const struct summary *summary,
                        const struct plan_options *options, struct fault *fault);
+/* The signature as it stands in the trace, its entry 0: nothing that was assumed for the replay. */
+struct tilewise_signature plan_recorded(const struct plan_item *item);
 void plan_free(struct plan *plan); /* accepts NULL */
 
 /* Default memory budget: 80 % of what the system says is available, at most `max_bytes` unless

@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include "replayer/isolate.h"
+#include "replayer/replay_order.h"
 
-static const double baseline_part = 0.3;   /* of the budget; the rest is for the candidates */
-static const double equal_part = 0.3;      /* of a phase: the same for every case; rest by time */
-static const double least_part = 0.1;      /* of its equal part: what a late case still gets */
-static const double hang_s_min = 30;       /* a case may take this and... */
-static const double slow_rate_flops = 5e8; /* ...twenty calls at this rate */
+static const double baseline_part = 0.3;  /* of the budget; the rest is for the candidates */
+static const double screened_part = 0.6;  /* the same, where the baseline has many routines */
+static const double ceiling_slack = 1.15; /* the ceiling is a measurement, too */
+static const double equal_part = 0.3;     /* of a phase: the same for every case; rest by time */
+static const double least_part = 0.1;     /* of its equal part: what a late case still gets */
+static const double order_s_min = 4;      /* what the replay in order gets at least */
+static const double hang_s_min = 30;      /* a case may take this and twenty slow calls */
 static const uint64_t library_bytes = 4ull << 30; /* address space a BLAS with threads may map */
 
 /* What is known about one plan item. */
@@ -85,9 +88,10 @@ static void tell(struct run *r, size_t item, const char *who, double end_s)
 static struct isolate_limits limits_of(const struct run *r, size_t item)
 {
     double flops = signature_flops(&r->o->plan->items[item].signature);
+    const struct backend *backend = r->o->setup.backend;
     return (struct isolate_limits){
-        .memory_bytes = 2 * r->o->setup.max_bytes + library_bytes,
-        .seconds = hang_s_min + 20 * flops / slow_rate_flops,
+        .memory_bytes = backend->maps_freely ? 0 : 2 * r->o->setup.max_bytes + library_bytes,
+        .seconds = hang_s_min + 20 * flops / backend->slow_rate_flops,
     };
 }
 
@@ -97,27 +101,34 @@ static double timing_ns(double budget_s)
     return budget_s / 2 * 1e9;
 }
 
+static void skip_baseline(struct measure_baseline *out, enum result_status status,
+                          const char *reason)
+{
+    *out = (struct measure_baseline){ .status = status };
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
+    snprintf(out->reason, sizeof out->reason, "%s", reason);
+}
+
 static void run_baseline(struct run *r, size_t item, double budget_s)
 {
     struct measure_baseline *out = &r->rows[item].baseline;
     struct isolate_limits limits = limits_of(r, item);
     struct isolate_end end;
     struct measure_baseline_job job = { &r->o->setup, &r->o->plan->items[item].signature,
-                                        timing_ns(budget_s) };
+                                        timing_ns(budget_s), NULL };
+    struct measure_screen screen;
+    struct isolate_end screening = { .status = RESULT_PASSED };
+    if (r->o->setup.backend->screens) {
+        isolate_run(measure_screen, &job, &screen, sizeof screen, &limits, &screening);
+        job.screen = &screen; /* empty if that child ended badly */
+    }
     isolate_run(measure_baseline, &job, out, sizeof *out, &limits, &end);
+    if (screening.status != RESULT_PASSED && out->reason[0] == '\0')
+        snprintf(out->reason, sizeof out->reason,
+                 "the other routines of the library were not tried: %s", screening.reason);
     if (end.status == RESULT_PASSED)
         return;
-    *out = (struct measure_baseline){ .status = end.status };
-    out->recorded_ns = out->best_ns = out->noise = NAN;
-    snprintf(out->reason, sizeof out->reason, "%s", end.reason);
-}
-
-static void skip_baseline(struct measure_baseline *out, enum result_status status,
-                          const char *reason)
-{
-    *out = (struct measure_baseline){ .status = status };
-    out->recorded_ns = out->best_ns = out->noise = NAN;
-    snprintf(out->reason, sizeof out->reason, "%s", reason);
+    skip_baseline(out, end.status, end.reason);
 }
 
 /* Each case gets its part of what the phase has left, so that what one does not use is there for
@@ -143,7 +154,8 @@ static void start_phase(struct run *r, size_t nchosen)
 
 static void measure_baselines(struct run *r, size_t nchosen)
 {
-    double end_s = r->start_s + r->o->budget_s * baseline_part;
+    double part = r->o->setup.backend->screens ? screened_part : baseline_part;
+    double end_s = r->start_s + r->o->budget_s * part;
     bool first = true;
     start_phase(r, nchosen);
     for (size_t i = 0; i < r->o->plan->nitems; i++) {
@@ -180,6 +192,23 @@ static bool is_finding(enum result_status status)
     return status == RESULT_FAILED || status == RESULT_CRASHED || status == RESULT_TIMEOUT;
 }
 
+/* Nothing is faster than the device: such a time was measured wrongly, or the work was not done. */
+static void refuse_impossible(const struct run *r, size_t item, struct measure_candidate *m)
+{
+    const struct tilewise_signature *s = &r->o->plan->items[item].signature;
+    double rate = signature_flops(s) / (m->time_ns * 1e-9);
+    for (size_t i = 0; m->status == RESULT_PASSED && i < r->survey.nceilings; i++) {
+        const struct result_ceiling *c = &r->survey.ceilings[i];
+        if (c->dtype != signature_rate_dtype(s) || !(rate > c->rate_flops * ceiling_slack))
+            continue;
+        m->status = RESULT_FAILED;
+        m->call = RESULT_CALL_NONE;
+        snprintf(m->reason, sizeof m->reason,
+                 "faster than the device can be: %.4g TFLOP/s, its measured ceiling is %.4g",
+                 rate * 1e-12, c->rate_flops * 1e-12);
+    }
+}
+
 static void run_candidate(struct run *r, size_t item, size_t candidate, double budget_s)
 {
     const struct row *row = &r->rows[item];
@@ -194,6 +223,7 @@ static void run_candidate(struct run *r, size_t item, size_t candidate, double b
         .budget_ns = timing_ns(budget_s),
     };
     isolate_run(measure_candidate, &job, out, sizeof *out, &limits, &end);
+    refuse_impossible(r, item, out);
     if (end.status != RESULT_PASSED) {
         const struct stats_interval unknown = { NAN, NAN, NAN };
         *out = (struct measure_candidate){ .status = end.status };
@@ -202,6 +232,15 @@ static void run_candidate(struct run *r, size_t item, size_t candidate, double b
         snprintf(out->reason, sizeof out->reason, "%s", end.reason);
     }
     r->outcome->findings += is_finding(out->status);
+}
+
+static void skip_candidate(struct measure_candidate *out)
+{
+    const struct stats_interval unknown = { NAN, NAN, NAN };
+    *out = (struct measure_candidate){ .status = RESULT_SKIPPED };
+    out->time_ns = out->worst_error = NAN;
+    out->recorded = out->best = unknown;
+    snprintf(out->reason, sizeof out->reason, "time budget spent (--budget)");
 }
 
 static bool measure_candidates(struct run *r, size_t item, double budget_s, double end_s)
@@ -215,6 +254,11 @@ static bool measure_candidates(struct run *r, size_t item, double budget_s, doub
     for (size_t i = 0; i < count; i++) {
         tell(r, item, r->o->candidates->row[i]->name, end_s);
         double left_s = case_end_s - now_s();
+        if (left_s <= 0 && i > 0 && !r->o->setup.check_only && now_s() > end_s) {
+            skip_candidate(&row->candidates[i]);
+            r->done++;
+            continue;
+        }
         run_candidate(r, item, i, left_s > 0 ? left_s / (double)(count - i) : 0);
         r->done++;
     }
@@ -247,6 +291,14 @@ static enum result_status fate_status(enum plan_fate fate)
     return fate == PLAN_UNSUPPORTED ? RESULT_UNSUPPORTED : RESULT_SKIPPED;
 }
 
+/* Of one call, in the measure that the replay takes: time on the device. */
+static double recorded_ns(const struct run *r, const struct plan_item *p)
+{
+    bool elsewhere = r->o->setup.backend->kernels != NULL; /* calls only enqueue the work */
+    double ns = elsewhere ? p->gpu_time_ns : (double)p->time_ns;
+    return ns > 0 && p->calls ? ns / (double)p->calls : NAN;
+}
+
 /* The row of an item in the result file and on the screen. Candidates that do not support the
  * signature are left out: they were never an offer for it. */
 static enum status put_case(struct run *r, size_t item)
@@ -260,7 +312,7 @@ static enum status put_case(struct run *r, size_t item)
         if (row->candidates[i].status != RESULT_UNSUPPORTED || row->candidates[i].reason[0])
             candidates[count++] = candidate_row(r->o->candidates->row[i], &row->candidates[i]);
     struct result_case out = {
-        .signature = p->signature,
+        .signature = plan_recorded(p),
         .entry = (char *)p->entry,
         .calls = p->calls,
         .time_ns = p->time_ns,
@@ -270,12 +322,54 @@ static enum status put_case(struct run *r, size_t item)
         .baseline_recorded_ns = chosen ? row->baseline.recorded_ns : NAN,
         .baseline_best_ns = chosen ? row->baseline.best_ns : NAN,
         .baseline_best = (char *)(chosen ? row->baseline.best_name : ""),
+        .clock_mhz = chosen ? row->baseline.clock.mhz : NAN,
+        .slowed_share = chosen ? row->baseline.clock.slowed_share : NAN,
+        .gpu_time_ns = p->gpu_time_ns > 0 ? p->gpu_time_ns : NAN,
+        .kernel_ns = chosen ? row->baseline.kernels.ns : NAN,
+        .kernels = (char *)(chosen ? row->baseline.kernels.names : ""),
+        .recorded_ns = recorded_ns(r, p),
+        .noise = chosen ? row->baseline.noise : NAN,
         .ncandidates = count,
         .candidates = candidates,
     };
     if (r->o->on_case)
         r->o->on_case(r->o->context, item, &out);
     return r->o->writer ? result_put_case(r->o->writer, &out) : ST_OK;
+}
+
+/* What a dispatch table would call for an item: the quickest kernel that is faster beyond doubt. */
+static const struct tilewise_candidate *choice_of(const struct run *r, size_t item)
+{
+    const struct row *row = &r->rows[r->o->plan->items[item].twin];
+    const struct tilewise_candidate *best = NULL;
+    double best_ratio = 0;
+    for (size_t i = 0; row->candidates && i < r->o->candidates->count; i++)
+        if (row->candidates[i].status == RESULT_PASSED &&
+            row->candidates[i].call == RESULT_FASTER && row->candidates[i].best.mid > best_ratio) {
+            best_ratio = row->candidates[i].best.mid;
+            best = r->o->candidates->row[i];
+        }
+    return best;
+}
+
+static enum status run_order(struct run *r)
+{
+    size_t nitems = r->o->plan->nitems;
+    const struct tilewise_candidate **choice = calloc(nitems, sizeof *choice);
+    if (choice == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < nitems; i++)
+        choice[i] = r->o->plan->items[i].fate == PLAN_MEASURE ? choice_of(r, i) : NULL;
+    struct replay_order order = {
+        .options = r->o,
+        .choice = choice,
+        .bandwidth_bytes_per_s =
+            r->survey.nceilings ? r->survey.ceilings[0].bandwidth_bytes_per_s : NAN,
+        .budget_s = fmax(r->start_s + r->o->budget_s - now_s(), order_s_min),
+    };
+    enum status st = replay_order_run(&order);
+    free(choice);
+    return st;
 }
 
 static enum status measure_cases(struct run *r, size_t nchosen)
@@ -333,6 +427,7 @@ static enum status put_run(struct run *r)
         .unplanned_cases = r->o->plan->nitems - r->o->plan->nplanned,
         .planned_time_share = r->o->plan->planned_time_share,
         .noise_floor = r->noise,
+        .trace_device = (char *)(r->o->trace_device ? r->o->trace_device : ""),
     };
     r->outcome->capped = row.baseline_capped;
     enum status st = r->o->writer ? result_put_run(r->o->writer, &row) : ST_OK;
@@ -349,7 +444,7 @@ static enum status survey(struct run *r, struct fault *fault)
     struct isolate_limits limits = { .seconds = 2 * hang_s_min };
     struct measure_survey_job job = { .setup = &r->o->setup };
     for (size_t i = 0; i < r->o->plan->nitems; i++) {
-        uint8_t dtype = r->o->plan->items[i].signature.dtype_c;
+        uint8_t dtype = signature_rate_dtype(&r->o->plan->items[i].signature);
         bool known = !is_own(r, i) || memchr(job.dtypes, dtype, job.ndtypes) != NULL;
         if (!known && job.ndtypes < MEASURE_DTYPES_MAX)
             job.dtypes[job.ndtypes++] = dtype;
@@ -370,11 +465,14 @@ static enum status run_phases(struct run *r, struct fault *fault)
     enum status st = survey(r, fault);
     if (st != ST_OK)
         return st;
+    r->start_s = now_s(); /* what the machine can do is asked once, whatever the budget */
     measure_baselines(r, nchosen);
     r->noise = noise_floor(r);
     st = put_run(r);
     if (st == ST_OK)
         st = measure_cases(r, nchosen);
+    if (st == ST_OK && r->o->sequence && !r->o->setup.check_only)
+        st = run_order(r);
     return st == ST_OK
                ? st
                : fault_set(fault, st, "writing the result file failed: %s", status_text(st));

@@ -8,6 +8,7 @@
 
 #include "replayer/candidates.h"
 #include "replayer/measure.h"
+#include "replayer/order.h"
 #include "replayer/plan.h"
 
 enum { REPLAY_ALL = -1 };
@@ -27,11 +28,14 @@ struct replay_options {
     int64_t only;    /* index of one plan item, or REPLAY_ALL */
     const char *command; /* as typed, for the result file */
     uint64_t trace_shards;
-    struct result_writer *writer; /* NULL: none */
+    const char *trace_device; /* recorded name of the kind of device replayed on; NULL: unknown */
+    struct result_writer *writer;    /* NULL: none */
+    const struct sequence *sequence; /* replayed in its order behind the cases; NULL: none */
     /* Called in the parent after each step; may be NULL. */
     void (*on_start)(void *context, const struct result_run *run, const char *capped);
     void (*on_case)(void *context, size_t item, const struct result_case *row);
     void (*on_progress)(void *context, const struct replay_progress *progress);
+    void (*on_order)(void *context, const struct result_order *row);
     void *context;
 };
 

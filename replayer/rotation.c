@@ -19,7 +19,11 @@ static size_t lay_out(struct rotation *r, const struct data_image *images)
         r->present[i] = image->bytes != NULL;
         if (!r->present[i])
             continue;
-        r->offset[i] = r->set_bytes + image->first_byte - DATA_RED_ZONE_BYTES;
+        size_t align = image->first_byte - DATA_RED_ZONE_BYTES;
+        /* The best recorded class says "at least": as well aligned as allocators give it here. */
+        if (align >= 16 && r->backend->align_bytes > align)
+            align = 0;
+        r->offset[i] = r->set_bytes + align;
         r->set_bytes = round_up(r->offset[i] + image->shape.bytes);
         touched += image->shape.bytes;
     }
@@ -33,14 +37,20 @@ static enum status count_sets(struct rotation *r, size_t touched,
     size_t wanted = (size_t)(options->footprint_bytes / touched) + 1;
     if (fit == 0)
         return ST_LIMIT;
+    /* One large set would find its own end in the cache. */
+    if (options->footprint_bytes && wanted < 2)
+        wanted = 2;
     r->sets = wanted < fit ? wanted : fit;
     r->sets = r->sets < sets_max ? r->sets : sets_max;
     return ST_OK;
 }
 
-static enum status fill_sets(struct rotation *r, const struct data_image *images)
+static enum status fill_sets(struct rotation *r, struct data_image *images, uint64_t seed)
 {
     enum status st = ST_OK;
+    for (int i = 0; i < OPERAND_COUNT; i++)
+        if (r->present[i])
+            data_noise(&images[i], seed * OPERAND_COUNT + (uint64_t)i);
     for (size_t set = 0; set < r->sets; set++)
         for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++)
             if (r->present[i])
@@ -65,17 +75,12 @@ static void set_args(struct rotation *r, const struct tilewise_signature *s)
     r->backend->fill_args(r->session, &r->args);
 }
 
-static enum status create_images(struct data_image *images, const struct tilewise_signature *s,
-                                 uint64_t seed)
+static enum status create_images(struct data_image *images, const struct tilewise_signature *s)
 {
     struct operand shapes[OPERAND_COUNT];
-    struct data_recipe recipe = { .class = DATA_NORMAL, .seed = seed, .depth = operand_depth(s) };
     enum status st = operand_layout(s, shapes, NULL);
-    for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++) {
+    for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++)
         st = data_create(&images[i], &shapes[i]);
-        if (st == ST_OK)
-            data_fill(&images[i], (enum operand_name)i, &recipe);
-    }
     return st;
 }
 
@@ -85,7 +90,7 @@ enum status rotation_open(struct rotation *r, const struct backend *backend,
 {
     struct data_image images[OPERAND_COUNT] = { 0 };
     *r = (struct rotation){ .backend = backend, .session = session };
-    enum status st = create_images(images, s, options->seed);
+    enum status st = create_images(images, s);
     if (st == ST_OK)
         st = count_sets(r, lay_out(r, images), options);
     if (st == ST_OK) {
@@ -95,7 +100,7 @@ enum status rotation_open(struct rotation *r, const struct backend *backend,
         st = r->memory && (r->scratch || !options->scratch_bytes) ? ST_OK : ST_NOMEM;
     }
     if (st == ST_OK)
-        st = fill_sets(r, images);
+        st = fill_sets(r, images, options->seed);
     if (st == ST_OK)
         set_args(r, s);
     for (int i = 0; i < OPERAND_COUNT; i++)

@@ -16,8 +16,13 @@ struct verify_job {
     struct backend_session *session; /* prepared for the signature if `run` uses the baseline */
     const struct tilewise_signature *signature;
     compare_reference *reference;
+    /* The same for operands in device memory, enqueued on args->stream; NULL: there is none. */
+    compare_reference *device_reference;
     int (*run)(void *context, const struct tilewise_args *args); /* 0 or a negative errno */
     void *context;
+    int (*twin)(void *context,
+                const struct tilewise_args *args); /* must give the same bits; NULL */
+    void *twin_context;
     size_t scratch_bytes;
     double kappa;
     uint64_t seed;

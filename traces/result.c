@@ -101,6 +101,16 @@ enum status result_put_case(struct result_writer *w, const struct result_case *r
     return put(w, SECTION_RESULT_CASE, resultrow_case, row);
 }
 
+enum status result_put_order(struct result_writer *w, const struct result_order *row)
+{
+    return put(w, SECTION_RESULT_ORDER, resultrow_order, row);
+}
+
+enum status result_put_order_part(struct result_writer *w, const struct result_order_part *row)
+{
+    return put(w, SECTION_RESULT_ORDER_PART, resultrow_order_part, row);
+}
+
 enum status result_close(struct result_writer *w)
 {
     static const struct trace_counters none;
@@ -143,6 +153,10 @@ static enum status read_blob(struct result_set *set, const struct reader_blob *b
           resultrow_ceiling },
         { SECTION_RESULT_CASE, (void **)&set->cases, &set->ncases, sizeof *set->cases,
           resultrow_case },
+        { SECTION_RESULT_ORDER, (void **)&set->orders, &set->norders, sizeof *set->orders,
+          resultrow_order },
+        { SECTION_RESULT_ORDER_PART, (void **)&set->parts, &set->nparts, sizeof *set->parts,
+          resultrow_order_part },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i].section != blob->section)
@@ -198,6 +212,12 @@ void result_free(struct result_set *set)
         resultrow_free(resultrow_run, &set->runs[i]);
     for (size_t i = 0; i < set->ncases; i++)
         free_case(&set->cases[i]);
+    for (size_t i = 0; i < set->norders; i++)
+        resultrow_free(resultrow_order, &set->orders[i]);
+    for (size_t i = 0; i < set->nparts; i++)
+        resultrow_free(resultrow_order_part, &set->parts[i]);
+    free(set->orders);
+    free(set->parts);
     free(set->runs);
     free(set->ceilings);
     free(set->cases);

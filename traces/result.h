@@ -48,6 +48,7 @@ struct result_run {
     uint64_t trace_shards, planned_cases, unplanned_cases;
     double planned_time_share; /* of the recorded time */
     double noise_floor;        /* 95 % band of |ln ratio| in the A/A runs */
+    char *trace_device;        /* that recorded, of the kind that this backend is; "": unknown */
 };
 
 /* Measured ceilings of the machine, one row per dtype. */
@@ -79,16 +80,53 @@ struct result_case {
     char *reason;
     double baseline_recorded_ns, baseline_best_ns; /* medians; NaN if not measured */
     char *baseline_best;                           /* routine: "sgemm", "sgemv", ... */
+    double clock_mhz;    /* of the device, mean while the baseline was timed; NaN: unknown */
+    double slowed_share; /* of that time: too hot, or held back from outside */
+    double gpu_time_ns;  /* recorded time of the kernels of all calls; NaN: not recorded */
+    double kernel_ns;    /* replayed recorded call: its kernels, by the vendor's profiler; NaN:
+                            none, then baseline_recorded_ns is all that is known */
+    char *kernels;       /* their names, one a line; "" if unknown */
+    double noise;        /* 95 % band of |ln ratio| between two runs of the recorded call */
+    double recorded_ns;  /* what kernel_ns (else baseline_recorded_ns) is held against: recorded
+                            time of one call on the device; NaN: not recorded */
     size_t ncandidates;
     struct result_candidate *candidates;
 };
 
+/* One stretch of the trace, replayed in its order as a whole. Times are of one pass. */
+struct result_order {
+    char *source; /* "stream 7 of process 4711" */
+    char *reason; /* why it was not measured, or what is not known */
+    uint8_t status;
+    bool in_graph, is_kernel_time;    /* recorded times are those of kernels; else of calls */
+    uint64_t calls, fillers, repeats; /* steps of one pass; how often it was recorded */
+    double recorded_ns, filler_ns;    /* recorded: the calls; what fillers stand in for */
+    double kernel_ns;                 /* replayed: kernels of the calls */
+    double baseline_ns, chosen_ns;    /* replayed: everything. chosen: with the quickest verified
+                                         kernels in their places; NaN: there are none */
+    double ratio, ratio_lo, ratio_hi; /* baseline / chosen */
+    double noise;
+    uint32_t rounds;
+    uint32_t nparts; /* rows of result_order_part that follow */
+};
+
+/* The calls of one signature in a stretch. */
+struct result_order_part {
+    struct tilewise_signature signature;
+    char *entry;
+    uint64_t calls;
+    double recorded_ns, kernel_ns; /* of one call, mean */
+    bool chosen;
+};
+
 struct result_set {
-    size_t nruns, nceilings, ncases;
+    size_t nruns, nceilings, ncases, norders, nparts;
     size_t ndamage; /* damaged stretches in the files: rows may be missing */
     struct result_run *runs;
     struct result_ceiling *ceilings;
     struct result_case *cases;
+    struct result_order *orders;
+    struct result_order_part *parts;
 };
 
 /* A writer of one .twr; every appended row is in the file once the call returns (a later crash
@@ -98,6 +136,8 @@ enum status result_create(struct result_writer **out, const char *path, struct f
 enum status result_put_run(struct result_writer *w, const struct result_run *run);
 enum status result_put_ceiling(struct result_writer *w, const struct result_ceiling *ceiling);
 enum status result_put_case(struct result_writer *w, const struct result_case *row);
+enum status result_put_order(struct result_writer *w, const struct result_order *row);
+enum status result_put_order_part(struct result_writer *w, const struct result_order_part *row);
 enum status result_close(struct result_writer *w); /* accepts NULL */
 
 /* Read and append to `set` (zero-initialised by the caller). All strings are non-NULL afterwards.

@@ -31,6 +31,15 @@ enum wire { WIRE_VARINT = 0, WIRE_REAL = 1, WIRE_BYTES = 2 };
         number, type, offsetof(struct result_case, member)                                         \
     }
 
+#define ORDER(number, type, member)                                                                \
+    {                                                                                              \
+        number, type, offsetof(struct result_order, member)                                        \
+    }
+#define PART(number, type, member)                                                                 \
+    {                                                                                              \
+        number, type, offsetof(struct result_order_part, member)                                   \
+    }
+
 const struct resultrow_field resultrow_run[] = {
     RUN(1, ROW_TEXT, tilewise_version),
     RUN(2, ROW_TEXT, date_utc),
@@ -48,6 +57,7 @@ const struct resultrow_field resultrow_run[] = {
     RUN(14, ROW_U64, unplanned_cases),
     RUN(15, ROW_REAL, planned_time_share),
     RUN(16, ROW_REAL, noise_floor),
+    RUN(17, ROW_TEXT, trace_device),
     { 0, ROW_TEXT, 0 },
 };
 
@@ -89,8 +99,40 @@ const struct resultrow_field resultrow_case[] = {
     CASE(9, ROW_REAL, baseline_best_ns),
     CASE(10, ROW_TEXT, baseline_best),
     CASE(11, ROW_CANDIDATES, candidates),
+    CASE(12, ROW_REAL, clock_mhz),
+    CASE(13, ROW_REAL, slowed_share),
+    CASE(14, ROW_REAL, gpu_time_ns),
+    CASE(15, ROW_REAL, kernel_ns),
+    CASE(16, ROW_TEXT, kernels),
+    CASE(17, ROW_REAL, recorded_ns),
+    CASE(18, ROW_REAL, noise),
     { 0, ROW_TEXT, 0 },
 };
+
+const struct resultrow_field resultrow_order[] = {
+    ORDER(1, ROW_TEXT, source),         ORDER(2, ROW_TEXT, reason),
+    ORDER(3, ROW_BYTE, status),         ORDER(4, ROW_BOOL, in_graph),
+    ORDER(5, ROW_BOOL, is_kernel_time), ORDER(6, ROW_U64, calls),
+    ORDER(7, ROW_U64, fillers),         ORDER(8, ROW_U64, repeats),
+    ORDER(9, ROW_REAL, recorded_ns),    ORDER(10, ROW_REAL, filler_ns),
+    ORDER(11, ROW_REAL, kernel_ns),     ORDER(12, ROW_REAL, baseline_ns),
+    ORDER(13, ROW_REAL, chosen_ns),     ORDER(14, ROW_REAL, ratio),
+    ORDER(15, ROW_REAL, ratio_lo),      ORDER(16, ROW_REAL, ratio_hi),
+    ORDER(17, ROW_REAL, noise),         ORDER(18, ROW_U32, rounds),
+    ORDER(19, ROW_U32, nparts),         { 0, ROW_TEXT, 0 },
+};
+
+const struct resultrow_field resultrow_order_part[] = {
+    PART(1, ROW_SIGNATURE, signature),
+    PART(2, ROW_TEXT, entry),
+    PART(3, ROW_U64, calls),
+    PART(4, ROW_REAL, recorded_ns),
+    PART(5, ROW_REAL, kernel_ns),
+    PART(6, ROW_BOOL, chosen),
+    { 0, ROW_TEXT, 0 },
+};
+#undef ORDER
+#undef PART
 #undef RUN
 #undef CEILING
 #undef CANDIDATE

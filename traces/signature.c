@@ -57,6 +57,22 @@ double signature_flops(const struct tilewise_signature *s)
     return per_term * terms * dimension(s->batch);
 }
 
+bool signature_is_plain_math(const struct tilewise_signature *s)
+{
+    enum { MODE_MASK = 15, COMPUTE_32F = 68, COMPUTE_64F = 70 }; /* cuBLAS's numbers */
+    int compute = s->math_mode >> 8;
+    bool is_double = s->dtype_c == TILEWISE_F64 || s->dtype_c == TILEWISE_C128;
+    return (s->math_mode & MODE_MASK) == 0 && s->compute != TILEWISE_TF32 &&
+           (compute == 0 || compute == (is_double ? COMPUTE_64F : COMPUTE_32F));
+}
+
+uint8_t signature_rate_dtype(const struct tilewise_signature *s)
+{
+    if (s->op != TILEWISE_OP_GEMM && s->op != TILEWISE_OP_GEMV)
+        return s->dtype_c;
+    return s->compute == TILEWISE_TF32 ? TILEWISE_TF32 : s->dtype_a;
+}
+
 static double bytes_of(double elements, unsigned dtype)
 {
     return elements * tilewise_dtype_bits(dtype) / 8;

@@ -107,6 +107,12 @@ char tilewise_trans_letter(unsigned trans);
  * k n (n + 1)), times 4 for complex; add: 2 m n (alpha x + y). Computed in double: a hostile
  * signature gives a large number, never an overflow. */
 double signature_flops(const struct tilewise_signature *s);
+/* Element type whose matrix rate is the limit of such a call: what is multiplied, tf32 where f32 is
+ * multiplied as that. */
+uint8_t signature_rate_dtype(const struct tilewise_signature *s);
+/* Is the arithmetic what the element types alone ask for? False for tf32, fast and pedantic modes.
+ */
+bool signature_is_plain_math(const struct tilewise_signature *s);
 /* Least bytes that one call must move: every operand once, C read only when beta is not zero. */
 double signature_bytes(const struct tilewise_signature *s);
 

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 
 import cases
 import cost
@@ -36,6 +37,7 @@ BROKEN = (
     ValueError,
     subprocess.SubprocessError,
 )
+Cases = dict[str, Callable[[Session], None]]
 VERSIONS = """
 import importlib.metadata as m, json
 def version(name):
@@ -65,8 +67,8 @@ def processor() -> str:
     return "unknown"
 
 
-def environment(session: Session, given: argparse.Namespace) -> dict:
-    command = f"tests/gpu/run.sh capture --minutes {given.minutes:g}"
+def environment(session: Session, what: str, given: argparse.Namespace) -> dict:
+    command = f"tests/gpu/run.sh {what} --minutes {given.minutes:g}"
     return {
         "date": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
         "command": f"{command} --only {given.only}" if given.only else command,
@@ -79,9 +81,9 @@ def environment(session: Session, given: argparse.Namespace) -> dict:
     }
 
 
-def run(session: Session, only: list[str]) -> None:
+def run(session: Session, all_cases: Cases, only: list[str]) -> None:
     """One case's failure is not the others'."""
-    for name, case in (cases.CASES | cost.CASES).items():
+    for name, case in all_cases.items():
         if only and name not in only:
             continue
         start = time.monotonic()
@@ -99,11 +101,11 @@ def word(check: Check) -> str:
     return {True: "pass", False: "FAIL", None: "unclear"}[check.ok]
 
 
-def as_markdown(report: dict, checks: list[Check]) -> str:
+def as_markdown(what: str, report: dict, checks: list[Check]) -> str:
     lines = [
-        "# GPU capture",
+        f"# GPU {what}",
         "",
-        "Written by `tests/gpu/run.sh capture`.",
+        f"Written by `tests/gpu/run.sh {what}`.",
         "",
         "## Environment",
         "",
@@ -125,7 +127,7 @@ def as_markdown(report: dict, checks: list[Check]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(session: Session, facts: dict, out: pathlib.Path) -> None:
+def write(session: Session, what: str, facts: dict, out: pathlib.Path) -> None:
     report = {
         "environment": facts,
         "passed": all(check.ok is True for check in session.checks),
@@ -134,7 +136,7 @@ def write(session: Session, facts: dict, out: pathlib.Path) -> None:
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    out.with_suffix(".md").write_text(as_markdown(report, session.checks), encoding="utf-8")
+    out.with_suffix(".md").write_text(as_markdown(what, report, session.checks), encoding="utf-8")
 
 
 def write_samples(session: Session, facts: dict, folder: pathlib.Path) -> None:
@@ -153,27 +155,28 @@ def write_samples(session: Session, facts: dict, folder: pathlib.Path) -> None:
         (folder / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(all_cases: Cases, about: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, required=True, help="a tilewise build")
     parser.add_argument("--tools", type=pathlib.Path, required=True, help="what run.sh has built")
     parser.add_argument(
         "--out", type=pathlib.Path, required=True, help="report, without its suffix"
     )
     parser.add_argument("--minutes", type=float, default=9)
-    parser.add_argument("--only", default="", help=",".join([*cases.CASES, *cost.CASES]))
+    parser.add_argument("--only", default="", help=",".join(all_cases))
     parser.add_argument("--keep", type=pathlib.Path, help="keep traces and logs in this folder")
     return parser.parse_args()
 
 
-def main() -> int:
-    given = arguments()
-    work = given.keep or pathlib.Path(tempfile.mkdtemp(prefix="tilewise-capture-"))
+def main(what: str, all_cases: Cases, about: str) -> int:
+    given = arguments(all_cases, about)
+    work = given.keep or pathlib.Path(tempfile.mkdtemp(prefix=f"tilewise-{what}-"))
+    work.mkdir(parents=True, exist_ok=True)
     session = Session(given.build.resolve(), given.tools.resolve(), work.resolve(), given.minutes)
-    facts = environment(session, given)
+    facts = environment(session, what, given)
     try:
-        run(session, [name for name in given.only.split(",") if name])
-        write(session, facts, given.out)
+        run(session, all_cases, [name for name in given.only.split(",") if name])
+        write(session, what, facts, given.out)
         write_samples(session, facts, given.out.parent / "samples")
     finally:
         if not given.keep:
@@ -183,4 +186,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("capture", cases.CASES | cost.CASES, __doc__))

@@ -27,6 +27,7 @@ import ground_truth
 import intervals
 import marks
 import nccl_log
+import replay_cases
 import vendor_log
 from session import Check, Session
 from vendor_log import Call, CublasLog, CublasLtLog
@@ -541,24 +542,63 @@ def test_a_broken_case_is_a_failed_check_and_the_rest_runs():
     def broken(_):
         raise OSError("gone")
 
-    before = dict(cases.CASES)
     with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
         one = session(name)
-        try:
-            cases.CASES.clear()
-            cases.CASES.update({"x": broken, "y": lambda s: s.check("fine", True)})
-            capture.run(one, ["x", "y"])
-        finally:
-            cases.CASES.clear()
-            cases.CASES.update(before)
+        capture.run(one, {"x": broken, "y": lambda s: s.check("fine", True)}, ["x", "y"])
     assert [check.ok for check in one.checks] == [False, True]
 
 
 def test_the_report_says_unclear():
     checks = [Check("a", True, {}), Check("b", None, {}), Check("c", False, {})]
-    text = capture.as_markdown({"environment": {"cores": 2}, "figures": {"x": 1}}, checks)
+    text = capture.as_markdown("capture", {"environment": {"cores": 2}, "figures": {"x": 1}}, checks)
     for part in ("1 of 3 passed", "| pass | a |", "| unclear | b |", "| FAIL | c |", "- x: `1`"):
         assert part in text, part
+
+
+def replayed(total, error, noise, call="FASTER") -> dict:
+    shape = {
+        **{"op": "gemm", "dtype": "bf16", "m": 4096, "n": 16, "k": 4096, "batch": 1},
+        **{"trans": "TN", "entry": "cublasGemmEx", "calls": 10, "baseline_noise": noise},
+        "baseline_ns": {"recorded": 30_000, "best": 30_000},
+        "fidelity": {"by_events": False, "error": error},
+        "candidates": [{"name": "tile", "call": call}],
+    }
+    row = {"total": total, "median_abs_error": error, "why": None, "shapes": [{"error": error}]}
+    found = {"total": total, "median_abs_error": error, "same_kernel_share": 1.0}
+    return {"shapes": [shape], "fidelity": {**found, "in_order": [row] if total else []}}
+
+
+def test_replays_are_judged_in_order():
+    judge = replay_cases._in_order
+    for total, error, ok in ((1.01, 0.02, True), (0.97, 0.02, False), (1.0, 0.04, False)):
+        with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+            one = session(name)
+            judge(one, "w", replayed(total, error, 0.001))
+            assert all(check.ok for check in one.checks) is ok, (total, error)
+
+
+def test_a_replay_without_figures_passes_nothing():
+    with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+        one = session(name)
+        nothing = replayed(None, None, None)
+        replay_cases._isolated(one, "w", nothing | {"fidelity": nothing["fidelity"]
+                                                    | {"same_kernel_share": None}})
+        replay_cases._in_order(one, "w", nothing)
+        replay_cases._noise(one, "w", nothing)
+        assert len(one.checks) == 5 and not any(check.ok for check in one.checks)
+
+
+def test_noise_above_the_limit_fails():
+    for noise, ok in ((0.004, True), (0.006, False)):
+        with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+            one = session(name)
+            replay_cases._noise(one, "w", replayed(1.0, 0.0, noise))
+            assert one.checks[0].ok is ok
+
+
+def test_calls_are_compared_by_shape_and_kernel():
+    assert list(replay_cases._calls(replayed(1.0, 0.0, 0.0, "SAME")).values()) == ["SAME"]
+    assert not replay_cases._calls(replayed(1.0, 0.0, 0.0, None))
 
 
 def main() -> int:

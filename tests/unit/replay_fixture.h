@@ -127,6 +127,7 @@ static inline void fixture_describe(struct backend_session *session, struct back
         .library = "reference",
         .threads = 1,
         .cache_bytes = 4096,
+        .burst_ns = 200e3,
     };
     snprintf(info->capped, sizeof info->capped, "%s", fixture_capped);
 }
@@ -177,13 +178,13 @@ static inline int fixture_baseline(struct backend_session *session, size_t index
     return ref_candidate.run(&session->signature, args);
 }
 
-static inline double fixture_burst(struct backend_session *session, int (*step)(void *context),
-                                   void *context, uint64_t calls)
+static inline double fixture_burst(struct backend_session *session,
+                                   const struct backend_burst *burst)
 {
     double start_ns = session->clock_ns;
     int failed = 0;
-    for (uint64_t i = 0; i < calls; i++)
-        failed |= step(context);
+    for (uint64_t i = 0; i < burst->calls; i++)
+        failed |= burst->step(burst->context);
     return failed ? NAN : session->clock_ns - start_ns;
 }
 
@@ -200,8 +201,13 @@ static inline void fixture_fill_args(struct backend_session *session, struct til
     args->threads = 1;
 }
 
+static const int64_t fixture_cubes[] = { 512, 1024, 0 };
+
 static const struct backend fixture_backend = {
     .name = "cpu",
+    .align_bytes = 16,
+    .slow_rate_flops = 5e8,
+    .cubes = fixture_cubes,
     .supports = fixture_supports,
     .open = fixture_open,
     .close = fixture_close,

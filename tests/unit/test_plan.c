@@ -37,7 +37,9 @@ static struct plan *build(struct trace *t, double share, uint64_t max_bytes)
 {
     struct plan *plan = NULL;
     struct fault fault = { .text = "" };
-    struct plan_options options = { share, max_bytes, fixture_supports };
+    struct plan_options options = { .time_share = share,
+                                    .max_bytes = max_bytes,
+                                    .supports = fixture_supports };
     enum status st = plan_build(&plan, &t->summary, &options, &fault);
     cr_assert_eq(st, ST_OK, "%s", fault.text);
     return plan;
@@ -91,7 +93,9 @@ Test(plan, empty_trace_is_an_error)
 {
     struct plan *plan = NULL;
     struct fault fault;
-    struct plan_options options = { 0.9, plenty, fixture_supports };
+    struct plan_options options = { .time_share = 0.9,
+                                    .max_bytes = plenty,
+                                    .supports = fixture_supports };
     cr_assert_eq(plan_build(&plan, &trace()->summary, &options, &fault), ST_INVALID);
     cr_assert_not_null(strstr(fault.text, "no calls"));
 }

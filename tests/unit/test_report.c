@@ -558,7 +558,7 @@ Test(report_csv, one_row_per_shape, .init = setup)
         commas += *p == ',';
     }
     cr_assert_eq(lines, 5);
-    cr_assert_eq(commas, 5 * 22);
+    cr_assert_eq(commas, 5 * 23);
     cr_assert(has(text, "gemm,f32,16,384,1536,1,NN,row,cblas_sgemm,skinny,1000,3000000,"));
 }
 

@@ -176,3 +176,19 @@ Test(counters, loss_total_and_names)
     cr_assert_null(loss_name(15));
     cr_assert_null(loss_name(1000));
 }
+
+Test(signature, math_is_plain_when_the_types_say_it_all)
+{
+    struct tilewise_signature s = { .dtype_c = TILEWISE_F32, .compute = TILEWISE_F32 };
+    cr_assert(signature_is_plain_math(&s));
+    s.math_mode = 68 << 8;
+    cr_assert(signature_is_plain_math(&s));
+    s.math_mode = 77 << 8;
+    cr_assert_not(signature_is_plain_math(&s));
+    s.math_mode = 3;
+    cr_assert_not(signature_is_plain_math(&s));
+    s.math_mode = 68 << 8, s.dtype_c = TILEWISE_F64;
+    cr_assert_not(signature_is_plain_math(&s));
+    s.math_mode = 0, s.compute = TILEWISE_TF32;
+    cr_assert_not(signature_is_plain_math(&s));
+}

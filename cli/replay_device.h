@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where to replay: the device that was asked for, or the one that the trace is about.
+ */
+#ifndef TILEWISE_CLI_REPLAY_DEVICE_H
+#define TILEWISE_CLI_REPLAY_DEVICE_H
+
+#include "replayer/measure.h"
+#include "traces/summary.h"
+
+struct replay_device {
+    const struct backend *backend;
+    uint64_t memory_bytes; /* of the device; 0: host memory, or nobody looked */
+};
+
+/* Can CUDA be used here? DEVICE or UNSUPPORTED with the remedy. Asks in a child: this process must
+ * never start the driver. */
+enum status replay_device_probe(const struct backend_options *options, struct backend_info *info,
+                                struct fault *fault);
+
+/* `wanted`: "cpu", "cuda" or "auto": cuda for a trace of cuBLAS calls on a machine that can replay
+ * them, else cpu, with a line on stderr that says why. A device that was asked for by name and
+ * cannot be used: DEVICE or UNSUPPORTED with the remedy, unless `only_list`. */
+enum status replay_device_choose(struct replay_device *out, const char *wanted, bool only_list,
+                                 const struct backend_options *options,
+                                 const struct summary *summary, struct fault *fault);
+
+#endif

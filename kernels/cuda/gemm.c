@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The CUDA gemm candidates: any gemm or gemv with strided batches, any sizes, transposes, leading
+ * dimensions and alignment. One that picks its tile by the sizes for each family, and one for each
+ * tile of its own.
+ */
+#include "kernels/cuda/gemm.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "kernels/cuda/operand.h"
+
+/* What a plan is made for: multiprocessors and shared memory of an H100 or H200. On another GPU the
+ * result is the same, the time may not be. */
+enum { PROCESSORS = 132, SHARED_BYTES = 227 * 1024, THREADS_MAX = 1024, SPLITS_MAX = 16 };
+enum { STEPS_PER_SPLIT_MIN = 4, SKINNY_ROWS = 32 };
+
+static struct cuda_matrix transposed(struct cuda_matrix x)
+{
+    int64_t row = x.row;
+    x.row = x.column;
+    x.column = row;
+    return x;
+}
+
+/* A vector has no second step: choose the one that makes its elements a line. */
+static void make_matrices(struct cuda_gemm_problem *p)
+{
+    if (p->n != 1)
+        return;
+    p->b.column = p->b.row == 1 ? p->k : 1;
+    p->c.column = p->c.row == 1 ? p->m : 1;
+}
+
+/* C in columns is the transpose of a C in rows. */
+static void orient(struct cuda_gemm_problem *p)
+{
+    bool is_row = p->n == 1 && p->c.row == 1;
+    if (p->c.column == 1 && !is_row)
+        return;
+    struct cuda_matrix a = p->a;
+    int64_t m = p->m;
+    p->a = transposed(p->b);
+    p->b = transposed(a);
+    p->c = transposed(p->c);
+    p->m = p->n;
+    p->n = m;
+}
+
+struct cuda_gemm_problem cuda_gemm_problem_of(const struct tilewise_signature *s,
+                                              const struct tilewise_args *args)
+{
+    struct cuda_read_call r = cuda_read(s, args);
+    struct cuda_gemm_problem p = {
+        .a = r.a,
+        .b = r.b,
+        .c = r.c,
+        .m = r.call.m,
+        .n = r.call.n,
+        .k = r.call.alpha == 0 ? 0 : r.call.k, /* BLAS does not read A and B then */
+        .batches = r.batches,
+        .alpha = r.call.alpha,
+        .beta = r.call.beta,
+        .splits = 1,
+        .stream = args->stream,
+    };
+    make_matrices(&p);
+    orient(&p);
+    return p;
+}
+
+static double blocks_of(const struct cuda_gemm_tile *t, const struct cuda_gemm_problem *p)
+{
+    double rows = ceil((double)p->m / t->m), columns = ceil((double)p->n / t->n);
+    return rows * columns * (double)p->batches;
+}
+
+/* Blocks that run at once. */
+static double room_for(const struct cuda_gemm_tile *t)
+{
+    int by_shared = SHARED_BYTES / (t->shared_bytes + 1024);
+    int by_threads = THREADS_MAX / t->threads;
+    int each = by_shared < by_threads ? by_shared : by_threads;
+    return (double)PROCESSORS * (each < 1 ? 1 : each > 2 ? 2 : each);
+}
+
+/* Work of all waves with this tile, padding included. A small tile reads its operands more often
+ * for each product. */
+static double cost_of(const struct cuda_gemm_tile *t, const struct cuda_gemm_problem *p)
+{
+    double waves = ceil(blocks_of(t, p) / room_for(t));
+    double reads = 1. / t->m + 1. / t->n;
+    return waves * t->m * t->n * (1 + 24 * reads);
+}
+
+static bool takes_any(enum cuda_gemm_family family, size_t tile)
+{
+    bool by_element = family == CUDA_GEMM_F32 || family == CUDA_GEMM_F64;
+    return by_element || tile + 1 == cuda_gemm_tile_count(family);
+}
+
+static size_t best_tile(enum cuda_gemm_family family, const struct cuda_gemm_problem *p,
+                        bool whole_chunks)
+{
+    size_t count = cuda_gemm_tile_count(family), best = count;
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        const struct cuda_gemm_tile *t = cuda_gemm_tile_of(family, i);
+        bool is_skinny = t->m <= SKINNY_ROWS;
+        double cost = cost_of(t, p);
+        if (!whole_chunks && !takes_any(family, i))
+            continue;
+        if (is_skinny && p->m > t->m)
+            continue;
+        if (is_skinny) /* made for reading B once, at any number of blocks */
+            cost = t->m;
+        if (cost < least) {
+            least = cost;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Where the tiles leave multiprocessors idle, parts of k fill them. */
+static int splits_for(const struct cuda_gemm_tile *t, const struct cuda_gemm_problem *p)
+{
+    double steps = ceil((double)p->k / t->k), blocks = blocks_of(t, p);
+    double wanted = floor(room_for(t) / blocks);
+    double possible = floor(steps / STEPS_PER_SPLIT_MIN);
+    double splits = fmin(fmin(wanted, possible), SPLITS_MAX);
+    return splits < 2 ? 1 : (int)splits;
+}
+
+struct cuda_gemm_plan cuda_gemm_plan(enum cuda_gemm_family family, size_t tile,
+                                     const struct cuda_gemm_problem *p, bool whole_chunks)
+{
+    struct cuda_gemm_plan plan = { tile, 1 };
+    if (tile == CUDA_GEMM_ANY_TILE)
+        plan.tile = best_tile(family, p, whole_chunks);
+    else if (!whole_chunks && !takes_any(family, tile))
+        plan.tile = cuda_gemm_tile_count(family) - 1;
+    plan.splits = splits_for(cuda_gemm_tile_of(family, plan.tile), p);
+    return plan;
+}
+
+/* What each family multiplies and sums in. */
+struct family {
+    uint8_t dtype, compute, other_compute, other_result;
+    uint8_t element_bytes, sum_bytes;
+};
+
+static const struct family families[] = {
+    [CUDA_GEMM_F16] = { TILEWISE_F16, TILEWISE_F32, TILEWISE_F16, TILEWISE_F32, 2, 4 },
+    [CUDA_GEMM_BF16] = { TILEWISE_BF16, TILEWISE_F32, TILEWISE_F32, TILEWISE_F32, 2, 4 },
+    [CUDA_GEMM_TF32] = { TILEWISE_F32, TILEWISE_TF32, TILEWISE_TF32, TILEWISE_F32, 4, 4 },
+    [CUDA_GEMM_F32] = { TILEWISE_F32, TILEWISE_F32, TILEWISE_NONE, TILEWISE_F32, 4, 4 },
+    [CUDA_GEMM_F64] = { TILEWISE_F64, TILEWISE_F64, TILEWISE_NONE, TILEWISE_F64, 8, 8 },
+};
+
+static int supports(enum cuda_gemm_family which, const struct tilewise_signature *s)
+{
+    const struct family *f = &families[which];
+    bool op = s->op == TILEWISE_OP_GEMM || s->op == TILEWISE_OP_GEMV;
+    uint8_t type = cuda_read_result_dtype(s);
+    bool result = type == f->dtype || type == f->other_result;
+    bool compute = s->compute == f->compute || s->compute == f->other_compute;
+    bool one_target = s->op == TILEWISE_OP_GEMV && s->ldc == 0;
+    return op && !one_target && s->uplo == TILEWISE_FULL && s->dtype_a == f->dtype &&
+           s->dtype_b == f->dtype && result && compute && cuda_read_is_plain(s);
+}
+
+static size_t partial_bytes(enum cuda_gemm_family which, size_t tile,
+                            const struct cuda_gemm_problem *p, bool whole_chunks)
+{
+    struct cuda_gemm_plan plan = cuda_gemm_plan(which, tile, p, whole_chunks);
+    double bytes = (double)plan.splits * (double)p->m * (double)p->n * (double)p->batches *
+                   families[which].sum_bytes;
+    return plan.splits > 1 ? (size_t)bytes : 0;
+}
+
+/* The alignment is known when the operands are: enough for either. */
+static size_t scratch_bytes(enum cuda_gemm_family which, size_t tile,
+                            const struct tilewise_signature *s)
+{
+    const double one = 1;
+    struct tilewise_signature doubles = *s;
+    struct tilewise_args args = { .alpha = &one, .beta = &one };
+    doubles.scale = TILEWISE_F64;
+    struct cuda_gemm_problem p = cuda_gemm_problem_of(&doubles, &args);
+    size_t whole = partial_bytes(which, tile, &p, true);
+    size_t any = partial_bytes(which, tile, &p, false);
+    return whole > any ? whole : any;
+}
+
+static int run(enum cuda_gemm_family which, size_t tile, const struct tilewise_signature *s,
+               const struct tilewise_args *args)
+{
+    struct cuda_gemm_problem p = cuda_gemm_problem_of(s, args);
+    int bytes = families[which].element_bytes;
+    bool whole_chunks =
+        operand_alignment(&p.a, bytes) == 16 && operand_alignment(&p.b, bytes) == 16;
+    struct cuda_gemm_plan plan = cuda_gemm_plan(which, tile, &p, whole_chunks);
+    p.splits = plan.splits;
+    p.partial = args->scratch;
+    return cuda_gemm_launch(which, plan.tile, &p);
+}
+
+/* The candidate ABI hands over no context: three functions for every row. */
+/* clang-format off */
+#define GEMM(id, family, tile, text)                                                          \
+    static int supports_##id(const struct tilewise_signature *s)                                   \
+    { return supports(family, s); }                                                                \
+    static size_t scratch_##id(const struct tilewise_signature *s, uint32_t threads)               \
+    { (void)threads; return scratch_bytes(family, tile, s); }                                      \
+    static int run_##id(const struct tilewise_signature *s, const struct tilewise_args *args)      \
+    { return run(family, tile, s, args); }                                                         \
+    extern const struct tilewise_candidate id;                                                     \
+    const struct tilewise_candidate id = {                                                         \
+        .abi = TILEWISE_CANDIDATE_ABI, .bytes = sizeof(struct tilewise_candidate),                 \
+        .name = #id, .target = "cuda", .summary = text,                                            \
+        .supports = supports_##id, .scratch_bytes = scratch_##id, .run = run_##id,                 \
+    };
+/* clang-format on */
+#define ADD(id, dtype)
+#include "kernels/cuda/candidates.def"
+#undef ADD
+#undef GEMM

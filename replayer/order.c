@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replayer/order.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "replayer/rotation.h"
+
+static const double target = 0.004; /* +- of a ln ratio */
+static const size_t filler_least_bytes = 256;
+enum { ARM_BASE, ARM_TWIN, ARM_CHOSEN, ARMS };
+enum { ROUNDS_MIN = 8, ROUNDS_MAX = 128, PASSES = 6, CACHES_OF_FILLERS = 2, SHARED_PARTS = 16 };
+
+/* The signature of one item with its buffers. */
+struct part {
+    const struct plan_item *item;
+    const struct tilewise_candidate *candidate;
+    struct backend_session *session;
+    struct rotation rotation;
+    enum operand_name weights; /* OPERAND_COUNT: it has none */
+    size_t next;               /* set of the next call */
+    size_t kernels;            /* of one call */
+};
+
+struct stage {
+    const struct order_job *job;
+    const struct backend *backend;
+    struct backend_session *leader;
+    struct backend_info info;
+    struct order_outcome *out;
+    size_t nparts;
+    struct part parts[ORDER_PARTS_MAX];
+    size_t *part_of; /* per step */
+    size_t *bytes;   /* of a filler, per step */
+    unsigned char *fill, *fill_to;
+    size_t fill_bytes, fill_at;
+    unsigned arm;
+    struct part *alone; /* only this one is called */
+};
+
+/* ---- one pass ---- */
+
+static int call_part(struct stage *g, struct part *p, bool chosen)
+{
+    struct tilewise_args args = p->rotation.args;
+    const struct rotation *r = &p->rotation;
+    unsigned char *own = r->memory + p->next * r->set_bytes;
+    p->next = p->next + 1 == r->sets ? 0 : p->next + 1;
+    unsigned char *a = p->weights == OPERAND_A ? own : r->memory;
+    unsigned char *b = p->weights == OPERAND_B ? own : r->memory;
+    args.a = r->present[OPERAND_A] ? a + r->offset[OPERAND_A] : NULL;
+    args.b = r->present[OPERAND_B] ? b + r->offset[OPERAND_B] : a + r->offset[OPERAND_A];
+    args.c = r->memory + r->offset[OPERAND_C];
+    return chosen ? p->candidate->run(&p->item->signature, &args)
+                  : g->backend->baseline(p->session, 0, &args);
+}
+
+/* What streams through the caches is not in them; small work is at hand. */
+static int fill(struct stage *g, size_t bytes)
+{
+    bool streams = bytes > g->info.cache_bytes / 16;
+    if (g->fill_at + bytes > g->fill_bytes)
+        g->fill_at = 0;
+    size_t at = streams ? g->fill_at : 0;
+    g->fill_at += streams ? bytes : 0;
+    return g->backend->copy(g->leader, g->fill_to + at, g->fill + at, bytes);
+}
+
+static int pass(void *context)
+{
+    struct stage *g = context;
+    const struct sequence *s = g->job->sequence;
+    int failed = 0;
+    for (size_t i = 0; i < s->count && !failed; i++) {
+        if (g->bytes[i]) {
+            failed = fill(g, g->bytes[i]);
+            continue;
+        }
+        struct part *p = &g->parts[g->part_of[i]];
+        failed = call_part(g, p, g->arm == ARM_CHOSEN && p->candidate);
+    }
+    return failed;
+}
+
+static int one_call(void *context)
+{
+    struct stage *g = context;
+    return call_part(g, g->alone, false);
+}
+
+static struct backend_burst burst_of(struct stage *g, uint64_t passes)
+{
+    bool in_graph = g->job->sequence->in_graph;
+    for (size_t i = 0; i < g->nparts; i++)
+        g->parts[i].next = 0; /* the same buffers in every burst */
+    g->fill_at = 0;
+    return (struct backend_burst){ pass,   g,
+                                   passes, g->arm,
+                                   false,  in_graph ? BACKEND_IN_A_GRAPH : BACKEND_CALL_BY_CALL };
+}
+
+static double timed(void *context, unsigned arm, uint64_t passes)
+{
+    struct stage *g = context;
+    g->arm = arm;
+    struct backend_burst burst = burst_of(g, passes);
+    return g->backend->burst(g->leader, &burst);
+}
+
+static double now_ns(void *context)
+{
+    (void)context;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* ---- set up ---- */
+
+/* The larger input of a single product; batches multiply activations by each other. */
+static enum operand_name weights_of(const struct tilewise_signature *s)
+{
+    struct operand shapes[OPERAND_COUNT];
+    if (s->op == TILEWISE_OP_ADD || s->batch_kind != TILEWISE_BATCH_NONE ||
+        operand_layout(s, shapes, NULL) != ST_OK)
+        return OPERAND_COUNT;
+    bool b = shapes[OPERAND_B].present && shapes[OPERAND_B].bytes > shapes[OPERAND_A].bytes;
+    return b ? OPERAND_B : OPERAND_A;
+}
+
+static enum status open_session(struct stage *g, struct part *p, struct fault *fault)
+{
+    struct backend_routines routines;
+    enum status st = g->backend->open(&p->session, &g->job->setup->open, fault);
+    if (st == ST_OK && g->leader && g->backend->join)
+        st = g->backend->join(p->session, g->leader);
+    if (st != ST_OK)
+        return st;
+    g->leader = g->leader ? g->leader : p->session;
+    return g->backend->prepare(p->session, &p->item->signature, &routines);
+}
+
+static enum status open_part(struct stage *g, struct part *p, size_t places, struct fault *fault)
+{
+    const struct tilewise_signature *s = &p->item->signature;
+    const struct tilewise_candidate *c = p->candidate;
+    struct operand shapes[OPERAND_COUNT];
+    struct rotation_options buffers = { .max_bytes = g->job->setup->max_bytes / SHARED_PARTS,
+                                        .seed = g->job->setup->seed };
+    enum status st = open_session(g, p, fault);
+    if (st == ST_OK)
+        st = operand_layout(s, shapes, fault);
+    if (st != ST_OK)
+        return st;
+    p->weights = weights_of(s);
+    for (int i = 0; p->weights != OPERAND_COUNT && places > 1 && i < OPERAND_COUNT; i++)
+        buffers.footprint_bytes += shapes[i].present ? (places - 1) * shapes[i].bytes : 0;
+    if (c && c->init && c->init() != 0)
+        return fault_set(fault, ST_UNSUPPORTED, "%s refused this machine", c->name);
+    buffers.scratch_bytes = c && c->scratch_bytes ? c->scratch_bytes(s, g->info.threads) : 0;
+    st = rotation_open(&p->rotation, g->backend, p->session, s, &buffers);
+    return st == ST_OK ? st : fault_set(fault, st, "the buffers of a shape do not fit");
+}
+
+static size_t find_part(struct stage *g, size_t item)
+{
+    for (size_t i = 0; i < g->nparts; i++)
+        if (g->out->part[i].item == item)
+            return i;
+    if (g->nparts == ORDER_PARTS_MAX)
+        return ORDER_PARTS_MAX;
+    const struct tilewise_candidate *c = g->job->choice[item];
+    g->parts[g->nparts] = (struct part){ .item = &g->job->plan->items[item], .candidate = c };
+    g->out->part[g->nparts] = (struct order_part){ .item = item, .kernel_ns = NAN, .chosen = c };
+    return g->nparts++;
+}
+
+/* Which part each step is; steps of shapes beyond the most that fit are fillers. */
+static bool assign(struct stage *g)
+{
+    const struct sequence *s = g->job->sequence;
+    g->part_of = calloc(s->count, sizeof *g->part_of);
+    g->bytes = calloc(s->count, sizeof *g->bytes);
+    for (size_t i = 0; g->part_of && g->bytes && i < s->count; i++) {
+        bool filler = s->steps[i].item == SEQUENCE_FILLER;
+        size_t at = filler ? ORDER_PARTS_MAX : find_part(g, (size_t)s->steps[i].item);
+        g->part_of[i] = at;
+        g->bytes[i] = at == ORDER_PARTS_MAX ? filler_least_bytes : 0;
+        if (at == ORDER_PARTS_MAX)
+            continue;
+        g->out->part[at].calls++;
+        g->out->part[at].recorded_ns += s->steps[i].ns;
+        g->out->recorded_ns += s->steps[i].ns;
+    }
+    for (size_t i = 0; i < g->nparts; i++)
+        g->out->part[i].recorded_ns /= (double)g->out->part[i].calls;
+    return g->part_of && g->bytes;
+}
+
+static int smallest_copy(void *context)
+{
+    struct stage *g = context;
+    return g->backend->copy(g->leader, g->fill_to, g->fill, filler_least_bytes);
+}
+
+/* As many bytes as are copied in the recorded time, beyond what the smallest copy takes. */
+static enum status size_fillers(struct stage *g)
+{
+    const struct sequence *s = g->job->sequence;
+    enum { COPIES = 64 };
+    size_t wanted = CACHES_OF_FILLERS * (size_t)g->info.cache_bytes;
+    size_t most = (size_t)(g->job->setup->max_bytes / SHARED_PARTS);
+    g->fill_bytes = wanted < most ? wanted : most;
+    g->fill = g->backend->alloc(g->leader, g->fill_bytes);
+    g->fill_to = g->backend->alloc(g->leader, g->fill_bytes);
+    if (g->fill == NULL || g->fill_to == NULL || g->fill_bytes < filler_least_bytes)
+        return ST_NOMEM;
+    struct backend_burst burst = { smallest_copy, g, COPIES, ARMS, false, BACKEND_AS_BEST };
+    double floor_ns = g->backend->burst(g->leader, &burst) / COPIES;
+    for (size_t i = 0; i < s->count; i++) {
+        if (g->bytes[i] == 0)
+            continue;
+        double bytes = (s->steps[i].ns - floor_ns) * 1e-9 * g->job->bandwidth_bytes_per_s / 2;
+        bytes = fmin(fmax(bytes, 0) + (double)filler_least_bytes, (double)g->fill_bytes);
+        g->bytes[i] = (size_t)bytes / filler_least_bytes * filler_least_bytes;
+    }
+    return floor_ns > 0 ? ST_OK : ST_DEVICE;
+}
+
+static enum status set_up(struct stage *g, struct fault *fault)
+{
+    if (!assign(g))
+        return fault_set(fault, ST_NOMEM, "out of memory");
+    if (g->nparts == 0 || g->backend->copy == NULL)
+        return fault_set(fault, ST_UNSUPPORTED, "nothing of it can be replayed in order");
+    enum status st = ST_OK;
+    for (size_t i = 0; st == ST_OK && i < g->nparts; i++) {
+        st = open_part(g, &g->parts[i], g->out->part[i].calls, fault);
+        if (st == ST_OK && i == 0)
+            g->backend->describe(g->leader, &g->info);
+    }
+    if (st != ST_OK)
+        return st;
+    st = size_fillers(g);
+    return st == ST_OK ? st : fault_set(fault, st, "the fillers cannot be made");
+}
+
+static void tear_down(struct stage *g)
+{
+    for (size_t i = g->nparts; i-- > 0;) {
+        rotation_close(&g->parts[i].rotation);
+        if (i > 0)
+            g->backend->close(g->parts[i].session);
+    }
+    if (g->leader) {
+        g->backend->release(g->leader, g->fill);
+        g->backend->release(g->leader, g->fill_to);
+        g->backend->close(g->leader);
+    }
+    free(g->part_of);
+    free(g->bytes);
+}
+
+/* ---- measure ---- */
+
+static enum status time_passes(struct stage *g)
+{
+    struct order_outcome *out = g->out;
+    struct timing_samples samples;
+    bool any_choice = false;
+    for (size_t i = 0; i < g->nparts; i++)
+        any_choice = any_choice || g->parts[i].candidate;
+    struct timing_options options = {
+        .arms = any_choice ? ARMS : ARM_CHOSEN,
+        .burst_ns = g->info.burst_ns,
+        .budget_ns = g->job->budget_ns,
+        .target = target,
+        .min_rounds = ROUNDS_MIN,
+        .max_rounds = ROUNDS_MAX,
+        .seed = g->job->setup->seed,
+    };
+    struct timing_source source = { g, timed, now_ns };
+    enum status st = timing_measure(&source, &options, &samples);
+    if (st != ST_OK)
+        return st;
+    out->rounds = samples.rounds;
+    out->baseline_ns = timing_median_ns(&samples, ARM_BASE);
+    out->noise = timing_noise(&samples, ARM_BASE, ARM_TWIN);
+    if (!any_choice)
+        return ST_OK;
+    out->chosen_ns = timing_median_ns(&samples, ARM_CHOSEN);
+    out->ratio = timing_ratio(&samples, ARM_BASE, ARM_CHOSEN, 0.95, g->job->setup->seed);
+    return ST_OK;
+}
+
+/* How many kernels a call of each part is. */
+static bool count_kernels(struct stage *g)
+{
+    for (size_t i = 0; i < g->nparts; i++) {
+        struct backend_burst burst = { one_call, g, 1, ARMS, false, BACKEND_CALL_BY_CALL };
+        g->alone = &g->parts[i];
+        if (g->backend->kernels(g->leader, &burst, &g->parts[i].kernels) == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* The kernels of all passes but the first, in their order, to the calls that they belong to. */
+static bool attribute(struct stage *g, const struct backend_kernel *kernel, size_t count)
+{
+    const struct sequence *s = g->job->sequence;
+    double sum[ORDER_PARTS_MAX] = { 0 };
+    size_t at = 0;
+    for (int p = 0; p < PASSES; p++)
+        for (size_t i = 0; i < s->count; i++) {
+            size_t part = g->part_of[i];
+            size_t own = g->bytes[i] ? 0 : g->parts[part].kernels;
+            if (at + own > count)
+                return false;
+            for (size_t k = 0; k < own; k++, at++)
+                sum[part] += p ? kernel[at].ns : 0;
+        }
+    if (at != count)
+        return false;
+    g->out->kernel_ns = 0;
+    for (size_t i = 0; i < g->nparts; i++) {
+        struct order_part *part = &g->out->part[i];
+        part->kernel_ns = sum[i] / ((double)part->calls * (PASSES - 1));
+        g->out->kernel_ns += sum[i] / (PASSES - 1);
+    }
+    return true;
+}
+
+/* After the timing: see backend->kernels. Where calls are work on the host, nothing is known. */
+static void time_kernels(struct stage *g)
+{
+    size_t count = 0;
+    if (g->backend->kernels == NULL || !count_kernels(g))
+        return;
+    g->arm = ARM_BASE;
+    struct backend_burst burst = burst_of(g, PASSES);
+    const struct backend_kernel *kernels = g->backend->kernels(g->leader, &burst, &count);
+    if (kernels == NULL || !attribute(g, kernels, count))
+        snprintf(g->out->reason, sizeof g->out->reason,
+                 "kernel times in order are not known: %zu kernels do not fit the calls", count);
+}
+
+void order_measure(void *job, void *message)
+{
+    const struct order_job *j = job;
+    struct order_outcome *out = message;
+    struct fault fault = { .text = "" };
+    struct stage g = { .job = j, .backend = j->setup->backend, .out = out };
+    *out = (struct order_outcome){ .in_graph = j->sequence->in_graph, .kernel_ns = NAN };
+    out->baseline_ns = out->chosen_ns = out->noise = NAN;
+    out->ratio = (struct stats_interval){ NAN, NAN, NAN };
+    enum status st = set_up(&g, &fault);
+    if (st == ST_OK && (st = time_passes(&g)) != ST_OK)
+        fault_set(&fault, st, "a pass failed: %s", status_text(st));
+    if (st == ST_OK)
+        time_kernels(&g);
+    else
+        snprintf(out->reason, sizeof out->reason, "%.190s", fault.text);
+    out->status = st == ST_OK ? RESULT_PASSED : RESULT_SKIPPED;
+    out->nparts = g.nparts;
+    tear_down(&g);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replay in the recorded order: a stretch of the trace (sequence.h) as a whole, through the
+ * baseline and through a table of chosen kernels. Neighbours decide what is in the caches, which an
+ * isolated loop cannot show.
+ *
+ * Traces hold no addresses, so buffers are reused as a model does it: every place in the repeating
+ * sequence has the larger input (the weights) to itself, and all calls of one shape share the other
+ * input and the result. Work that cannot be replayed is stood in for by copies on the device that
+ * take as long as it was recorded, and so move the memory of that time.
+ */
+#ifndef TILEWISE_REPLAYER_ORDER_H
+#define TILEWISE_REPLAYER_ORDER_H
+
+#include "replayer/measure.h"
+#include "replayer/sequence.h"
+
+enum { ORDER_PARTS_MAX = 64 };
+
+struct order_job {
+    const struct measure_setup *setup;
+    const struct plan *plan;
+    const struct sequence *sequence;
+    /* Per item of the plan: what the dispatch table calls; NULL: the recorded call. */
+    const struct tilewise_candidate *const *choice;
+    double bandwidth_bytes_per_s; /* of the device, read + write */
+    double budget_ns;
+};
+
+/* All calls of one item in the stretch. */
+struct order_part {
+    size_t item, calls;
+    double recorded_ns, kernel_ns; /* of one call, mean; NaN: unknown */
+    bool chosen;                   /* the table has a kernel for it */
+};
+
+/* Times are of one pass through the stretch. A plain value. */
+struct order_outcome {
+    enum result_status status;
+    char reason[MEASURE_REASON_BYTES];
+    bool in_graph;
+    double recorded_ns, kernel_ns; /* kernels of the calls; NaN: unknown */
+    double baseline_ns, chosen_ns; /* everything, fillers and gaps included; chosen: NaN where the
+                                      table has nothing */
+    struct stats_interval ratio;   /* baseline / chosen */
+    double noise;
+    uint32_t rounds;
+    size_t nparts;
+    struct order_part part[ORDER_PARTS_MAX];
+};
+
+/* For isolate_run(): `job` is a struct order_job, `message` a struct order_outcome. */
+void order_measure(void *job, void *message);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A GPU without a GPU: memory is the heap, work is done when it is enqueued, time is simulated.
+ * FAKE_CUDA in the environment is a comma list of what is wrong with it:
+ *   devices=0  driver=12040  capability=75  memory=BYTES  start=ERROR
+ *   wrong=N    algorithm N of the list leaves the last column out
+ *   crash=N    algorithm N ends with an illegal access; hang=N never ends
+ */
+#ifndef TILEWISE_TESTS_FAKE_DEVICE_H
+#define TILEWISE_TESTS_FAKE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Value of a word of FAKE_CUDA; `otherwise` where it is not there. */
+long fake_setting(const char *word, long otherwise);
+
+/* Work on a stream: now, or when the graph that is being captured is launched. `context` is copied.
+ * `ns`: simulated time. */
+typedef void fake_work(const void *context);
+int fake_enqueue(void *stream, fake_work *work, const void *context, size_t bytes, double ns);
+/* A kernel ran: for CUPTI's records, where they are on. */
+void fake_kernel(double start_ns, double ns);
+/* Every later call fails with this error of the runtime. */
+void fake_break(int error);
+
+/* One product, column-major or row-major, in the vendor's numbers for types. */
+struct fake_gemm {
+    int ta, tb, type_a, type_b, type_c, type_d, compute, scale_type, order, batch;
+    int64_t m, n, k, lda, ldb, ldc, ldd, stride_a, stride_b, stride_c, stride_d;
+    const void *a, *b, *c;
+    void *d;
+    double alpha, beta;
+    const void *const *pa, *const *pb; /* batches of pointers */
+    void *const *pc;
+    long algorithm; /* of the list; 0: the library's own choice */
+};
+int fake_gemm_enqueue(void *stream, const struct fake_gemm *g);
+double fake_scalar(const void *value, int type);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Replay in the recorded order: stretches found in traces, and their replay on a simulated device.
+ */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "replay_fixture.h"
+#include "replayer/replay.h"
+#include "replayer/sequence.h"
+#include "traces/summary.h"
+#include "traces/writer.h"
+
+/* ---- periods ---- */
+
+static struct sequence_period period_of(const char *text)
+{
+    uint64_t symbols[256];
+    struct sequence_period p;
+    size_t count = strlen(text);
+    for (size_t i = 0; i < count; i++)
+        symbols[i] = (uint64_t)text[i];
+    if (!sequence_find_period(symbols, count, &p))
+        cr_assert_eq(p.period, 0);
+    return p;
+}
+
+Test(order, the_smallest_period_that_covers_most)
+{
+    cr_assert_eq(period_of("abcabcabcabc").period, 3);
+    cr_assert_eq(period_of("abcabcabcabc").repeats, 4);
+    cr_assert_eq(period_of("xyzababababab").start, 3);
+    cr_assert_eq(period_of("xyzababababab").period, 2);
+    /* layers within a step are no step */
+    cr_assert_eq(period_of("llllelllfllllelllfllllelllf").period, 9);
+    cr_assert_eq(period_of("abcdefg").period, 0);
+    cr_assert_eq(period_of("").period, 0);
+    cr_assert_eq(period_of("abab").period, 0); /* not often enough */
+}
+
+/* ---- a simulated device that many signatures share ---- */
+
+static double clock_ns;
+static struct backend_kernel ran[4096];
+static size_t nran;
+static size_t copied_bytes;
+
+static enum status own_open(struct backend_session **out, const struct backend_options *options,
+                            struct fault *fault)
+{
+    (void)options;
+    (void)fault;
+    *out = calloc(1, sizeof **out);
+    return *out ? ST_OK : ST_NOMEM;
+}
+
+static void own_close(struct backend_session *session)
+{
+    free(session);
+}
+
+static void takes(const char *name, double ns)
+{
+    if (nran < sizeof ran / sizeof *ran)
+        ran[nran++] = (struct backend_kernel){ name, (uint64_t)clock_ns, ns };
+    clock_ns += ns;
+}
+
+/* Shapes above 8 rows are split: a second kernel. A gap of 10 ns follows each call. */
+static int own_baseline(struct backend_session *session, size_t index,
+                        const struct tilewise_args *args)
+{
+    takes("gemm", 100.0 * (double)session->signature.m);
+    if (session->signature.m > 8)
+        takes("reduce", 50);
+    clock_ns += 10;
+    (void)index;
+    /* A ceiling: only its simulated time matters. */
+    return session->signature.m > 256 ? 0 : ref_candidate.run(&session->signature, args);
+}
+
+static double own_burst(struct backend_session *session, const struct backend_burst *burst)
+{
+    double start_ns = clock_ns;
+    int failed = 0;
+    (void)session;
+    for (uint64_t i = 0; i < burst->calls; i++)
+        failed |= burst->step(burst->context);
+    return failed ? NAN : clock_ns - start_ns;
+}
+
+static const struct backend_kernel *own_kernels(struct backend_session *session,
+                                                const struct backend_burst *burst, size_t *count)
+{
+    nran = 0;
+    double ns = own_burst(session, burst);
+    *count = nran;
+    return ns > 0 ? ran : NULL;
+}
+
+static int own_copy(struct backend_session *session, void *to, const void *from, size_t bytes)
+{
+    (void)session;
+    memcpy(to, from, bytes);
+    copied_bytes += bytes;
+    clock_ns += 20 + 2 * (double)bytes; /* 1e9 bytes per second, read and write */
+    return 0;
+}
+
+static void own_describe(struct backend_session *session, struct backend_info *info)
+{
+    fixture_describe(session, info);
+    info->cache_bytes = 1 << 20;
+    info->burst_ns = 10e3;
+}
+
+static struct backend device(void)
+{
+    struct backend b = fixture_backend;
+    b.open = own_open;
+    b.close = own_close;
+    b.describe = own_describe;
+    b.baseline = own_baseline;
+    b.burst = own_burst;
+    b.kernels = own_kernels;
+    b.copy = own_copy;
+    return b;
+}
+
+static int supports(const struct tilewise_signature *s)
+{
+    return s->m == 8;
+}
+
+static int run_quick(const struct tilewise_signature *s, const struct tilewise_args *args)
+{
+    clock_ns += 400;
+    return ref_candidate.run(s, args);
+}
+
+static const struct tilewise_candidate quick = { .abi = TILEWISE_CANDIDATE_ABI,
+                                                 .bytes = sizeof quick,
+                                                 .name = "quick",
+                                                 .target = "cpu",
+                                                 .summary = "test",
+                                                 .supports = supports,
+                                                 .run = run_quick };
+
+/* ---- traces ---- */
+
+static char folder[] = "/tmp/tilewise-order-XXXXXX", trace_path[64], result_path[64];
+static const char *trace = trace_path;
+static uint32_t small, large, attention;
+
+static void set_up(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(trace_path, sizeof trace_path, "%s/t.twt", folder);
+    snprintf(result_path, sizeof result_path, "%s/r.twr", folder);
+}
+
+static void tear_down(void)
+{
+    unlink(trace_path);
+    unlink(result_path);
+    rmdir(folder);
+}
+
+TestSuite(order, .init = set_up, .fini = tear_down);
+
+static uint32_t define(struct writer *w, int64_t m)
+{
+    struct tilewise_signature s = fixture_gemm(TILEWISE_F32, m, 4, 4);
+    uint32_t id;
+    s.beta = TILEWISE_SCALAR_UNREAD;
+    cr_assert_eq(writer_string(w, "cblas_sgemm", 11, &s.entry), ST_OK);
+    cr_assert_eq(writer_signature(w, &s, &id), ST_OK);
+    return id;
+}
+
+static struct writer *start(void)
+{
+    struct writer *w;
+    struct writer_options options = { .kind = TRACE_KIND_RECORDED, .shard = { .pid = 1000 } };
+    int fd = open(trace, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    cr_assert_eq(writer_open(&w, fd, &options), ST_OK);
+    small = define(w, 8);
+    large = define(w, 16);
+    cr_assert_eq(writer_string(w, "attention", 9, &attention), ST_OK);
+    return w;
+}
+
+static void end(struct writer *w, uint64_t calls)
+{
+    struct trace_counters counters = { .seen = calls, .recorded = calls };
+    struct writer_count count = { calls / 2, calls * 500, 1000, 1000, { { 0 } } };
+    cr_assert_eq(writer_count(w, small, &count), ST_OK);
+    cr_assert_eq(writer_count(w, large, &count), ST_OK);
+    cr_assert_eq(writer_close(w, &counters, 100000000), ST_OK);
+}
+
+/* Steps of: small (1 kernel), attention, large (2 kernels); a graph. */
+static void write_windows(unsigned steps)
+{
+    struct writer *w = start();
+    const struct gpu_source sources[] = {
+        { .name = attention, .signature = small, .in_graph = true, .is_first = true },
+        { .name = attention, .signature = GPU_NO_SIGNATURE, .in_graph = true },
+        { .name = attention, .signature = large, .in_graph = true, .is_first = true },
+        { .name = attention, .signature = large, .in_graph = true },
+    };
+    static const uint32_t length[] = { 832, 6400, 1600, 96 };
+    struct gpu_interval v[400];
+    uint64_t at = 64000;
+    size_t n = 0;
+    for (unsigned i = 0; i < steps; i++)
+        for (uint32_t k = 0; k < 4; k++, n++) {
+            v[n] = (struct gpu_interval){ at, 64000, length[k], k };
+            at += length[k] + 320;
+        }
+    struct gpu_window window = { 32000, at, at - 64000, n, n, 0 };
+    cr_assert_eq(writer_gpu_window(w, &window), ST_OK);
+    cr_assert_eq(writer_gpu_intervals(w, &(struct gpu_intervals){ .window_ns = 32000,
+                                                                  .stream = 1,
+                                                                  .nsources = 4,
+                                                                  .sources = sources,
+                                                                  .count = n,
+                                                                  .interval = v }),
+                 ST_OK);
+    end(w, 2 * steps);
+}
+
+static void write_events(unsigned steps)
+{
+    struct writer *w = start();
+    struct writer_event events[400];
+    uint64_t at = 1000;
+    for (unsigned i = 0; i < 2 * steps; i++, at += 3000)
+        events[i] = (struct writer_event){ .signature = i % 2 ? large : small,
+                                           .start_ns = at,
+                                           .duration_ns = i % 2 ? 2000 : 1000 };
+    cr_assert_eq(writer_events(w, 0, 0, events, 2 * steps), ST_OK);
+    struct trace_counters counters = { .seen = 2 * steps, .recorded = 2 * steps };
+    cr_assert_eq(writer_close(w, &counters, 100000000), ST_OK);
+}
+
+static struct plan *plan;
+static struct sequence *sequence;
+
+static void find(void)
+{
+    struct summary *s;
+    struct fault fault = { .text = "" };
+    struct plan_options options = { .time_share = 1,
+                                    .max_bytes = 1 << 26,
+                                    .supports = fixture_supports };
+    cr_assert_eq(summary_build(&s, &trace, 1, 0, &fault), ST_OK, "%s", fault.text);
+    cr_assert_eq(plan_build(&plan, s, &options, &fault), ST_OK, "%s", fault.text);
+    summary_free(s);
+    cr_assert_eq(sequence_find(&sequence, plan, NULL, &trace, 1, &fault), ST_OK, "%s", fault.text);
+}
+
+static int64_t rows_of(size_t step)
+{
+    int64_t item = sequence->steps[step].item;
+    return item == SEQUENCE_FILLER ? 0 : plan->items[item].signature.m;
+}
+
+Test(order, a_step_of_a_graph_is_found_in_windows)
+{
+    write_windows(20);
+    find();
+    cr_assert_not_null(sequence);
+    cr_assert_eq(sequence->count, 3);
+    cr_assert_eq(sequence->fillers, 1);
+    cr_assert_eq(sequence->repeats, 20);
+    cr_assert(sequence->in_graph && sequence->is_kernel_time);
+    cr_assert_eq(rows_of(0), 8);
+    cr_assert_eq(rows_of(1), 0);
+    cr_assert_eq(rows_of(2), 16);
+    cr_assert_float_eq(sequence->steps[2].ns, 1696, 1e-6); /* both kernels */
+    cr_assert_float_eq(sequence->filler_ns, 6400, 1e-6);
+    cr_assert_str_eq(sequence->source, "stream 1 of process 1000");
+    sequence_free(sequence);
+    plan_free(plan);
+}
+
+Test(order, calls_stand_in_where_no_stream_was_seen)
+{
+    write_events(20);
+    find();
+    cr_assert_not_null(sequence);
+    cr_assert_eq(sequence->count, 2);
+    cr_assert_not(sequence->in_graph || sequence->is_kernel_time);
+    cr_assert_float_eq(sequence->call_ns, 3000, 300); /* whole ticks */
+    sequence_free(sequence);
+    plan_free(plan);
+}
+
+Test(order, a_trace_of_counts_has_no_order)
+{
+    end(start(), 10);
+    find();
+    cr_assert_null(sequence);
+    plan_free(plan);
+}
+
+/* ---- replay ---- */
+
+static void replay(struct result_set *results)
+{
+    static struct backend simulated;
+    struct candidates offered = { 0 };
+    const struct tilewise_candidate *one = &quick;
+    struct fault fault = { .text = "" };
+    struct replay_outcome outcome;
+    simulated = device();
+    cr_assert_eq(candidates_add(&offered, &one, 1, "test", NULL), ST_OK);
+    struct replay_options options = {
+        .setup = { .backend = &simulated,
+                   .reference = ref_compute,
+                   .max_bytes = 1 << 26,
+                   .level = 0.95,
+                   .seed = 1 },
+        .plan = plan,
+        .candidates = &offered,
+        .budget_s = 20,
+        .only = REPLAY_ALL,
+        .sequence = sequence,
+    };
+    cr_assert_eq(result_create(&options.writer, result_path, &fault), ST_OK, "%s", fault.text);
+    cr_assert_eq(replay_run(&options, &outcome, &fault), ST_OK, "%s", fault.text);
+    cr_assert_eq(result_close(options.writer), ST_OK);
+    cr_assert_eq(result_read(results, result_path, &fault), ST_OK, "%s", fault.text);
+}
+
+Test(order, the_whole_stretch_is_replayed)
+{
+    struct result_set results = { 0 };
+    write_windows(20);
+    find();
+    replay(&results);
+    cr_assert_eq(results.norders, 1);
+    const struct result_order *row = &results.orders[0];
+    cr_assert_eq(row->status, RESULT_PASSED, "%s", row->reason);
+    cr_assert_str_eq(row->reason, "");
+    cr_assert_eq(row->calls, 2);
+    cr_assert_eq(row->fillers, 1);
+    cr_assert_float_eq(row->recorded_ns, 832 + 1696, 1e-6);
+    cr_assert_float_eq(row->kernel_ns, 800 + 1650, 1e-6);
+    /* Kernels, gaps, and a copy that takes what attention took. */
+    cr_assert_float_eq(row->baseline_ns, 800 + 1650 + 20 + 6400, 600);
+    cr_assert_lt(row->noise, 1e-6);
+    cr_assert_eq(results.nparts, 2);
+    cr_assert_eq(row->nparts, 2);
+    cr_assert_eq(results.parts[0].signature.m, 8);
+    cr_assert_eq(results.parts[0].signature.beta, TILEWISE_SCALAR_UNREAD); /* as recorded */
+    cr_assert_float_eq(results.parts[0].kernel_ns, 800, 1e-6);
+    cr_assert_float_eq(results.parts[1].kernel_ns, 1650, 1e-6);
+    cr_assert_str_eq(results.parts[1].entry, "cblas_sgemm");
+    /* The quick kernel in the place of 8 rows only. */
+    cr_assert(results.parts[0].chosen && !results.parts[1].chosen);
+    cr_assert_float_eq(row->baseline_ns - row->chosen_ns, 410, 1e-6);
+    cr_assert_float_eq(row->ratio, row->baseline_ns / row->chosen_ns, 1e-6);
+    /* The isolated regime stands beside it, by the same kernels. */
+    cr_assert_eq(results.ncases, 2);
+    cr_assert_str_eq(results.cases[0].kernels, "gemm");
+    result_free(&results);
+    sequence_free(sequence);
+    plan_free(plan);
+}
