@@ -206,8 +206,7 @@ double mix_unseen(const struct mix *m)
     return m->calls ? (double)once / (double)m->calls : NAN;
 }
 
-/* Jensen-Shannon divergence, base 2, of two weight vectors; NaN if one is empty. */
-static double divergence(const double *a, const double *b, size_t n)
+double mix_divergence(const double *a, const double *b, size_t n)
 {
     double sum_a = 0, sum_b = 0, result = 0;
     for (size_t i = 0; i < n; i++) {
@@ -258,7 +257,7 @@ static double median_step(struct drift_work *k, struct prng *prng)
             draw_window(k, w, prng, now);
         else
             load_window(k, w, now);
-        double step = w ? divergence(before, now, k->m->nkeys) : NAN;
+        double step = w ? mix_divergence(before, now, k->m->nkeys) : NAN;
         if (!isnan(step))
             k->steps[count++] = step;
     }
@@ -303,7 +302,7 @@ struct mix_drift mix_drift(const struct mix *m, struct prng prng)
         drift.adjacent = median_step(&k, NULL);
         load_window(&k, 0, k.before);
         load_window(&k, m->nwindows - 1, k.now);
-        drift.first_last = divergence(k.before, k.now, m->nkeys);
+        drift.first_last = mix_divergence(k.before, k.now, m->nkeys);
         drift.null95 = null_quantile(&k, &prng);
     }
     free(k.mean_ns);

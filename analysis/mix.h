@@ -41,6 +41,9 @@ double mix_cov05(const struct mix *m, double table);
 /* Good-Turing: share of the calls whose shape was met once. */
 double mix_unseen(const struct mix *m);
 
+/* Jensen-Shannon divergence, base 2, of two vectors of n weights; NaN if one of them is empty. */
+double mix_divergence(const double *a, const double *b, size_t n);
+
 struct mix_drift {
     double adjacent;   /* median Jensen-Shannon divergence (base 2) of neighbouring windows */
     double first_last; /* of the first and the last window */
