@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/causal_attach.h"
 #include "analysis/evidence.h"
 #include "analysis/gain.h"
 #include "analysis/phases.h"
@@ -250,22 +251,30 @@ static enum status measure_gain(const struct analysis *a, struct analysis_group 
     return ST_OK;
 }
 
-static enum status measure_groups(struct analysis *a, struct analysis_group *groups, size_t count)
+/* `effect`: NULL where there is no timeline. */
+static enum status measure_group(const struct analysis *a, struct analysis_group *g,
+                                 const struct causal_effect *effect)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct analysis_group *g = &groups[i];
-        g->active_ns = active_ns(a->summary, g);
-        enum status st =
-            stability_measure(&g->stability, a->summary, g->members, g->nmembers, a->policy);
-        if (st == ST_OK)
-            st = heat_measure(&g->heat, a->summary, g->members, g->nmembers, g->active_ns,
-                              a->policy);
-        if (st == ST_OK)
-            st = measure_gain(a, g);
-        if (st != ST_OK)
-            return st;
-    }
-    return ST_OK;
+    const struct summary *s = a->summary;
+    g->active_ns = active_ns(s, g);
+    enum status st = stability_measure(&g->stability, s, g->members, g->nmembers, a->policy);
+    if (st == ST_OK)
+        st = heat_measure(&g->heat, s, g->members, g->nmembers, g->active_ns, a->policy);
+    if (st == ST_OK && effect)
+        heat_refine(&g->heat, effect, a->policy);
+    if (st == ST_OK && !g->shape_class)
+        st = regimes_measure(&g->regimes, s, g->members, g->nmembers, &g->stability, a->policy);
+    return st == ST_OK ? measure_gain(a, g) : st;
+}
+
+static enum status measure_groups(struct analysis *a)
+{
+    enum status st = causal_attach(a);
+    const struct causal_effect *effects = a->causal ? a->causal->effects : NULL;
+    for (size_t i = 0; i < a->nops + a->nclasses && st == ST_OK; i++)
+        st = measure_group(a, i < a->nops ? &a->ops[i] : &a->classes[i - a->nops],
+                           effects ? &effects[i] : NULL);
+    return st;
 }
 
 /* What perfect kernels could win; an op that was not replayed might win all of its heat. */
@@ -292,6 +301,7 @@ static void decide_groups(struct analysis *a, struct analysis_group *groups, siz
                                          .stability = &g->stability,
                                          .replay = g->replay };
         g->decision = decide(&in, a->policy);
+        regimes_add_reason(&g->regimes, g->decision.reason, sizeof g->decision.reason);
     }
 }
 
@@ -380,6 +390,8 @@ static void collect_notes(struct analysis *a)
     if (unmatched)
         note(a, "%zu replayed case%s not in these traces, or measured twice", unmatched,
              unmatched == 1 ? " is" : "s are");
+    if (a->timeline_fault[0])
+        note(a, "heat is the wall share, the timeline could not be read: %s", a->timeline_fault);
 }
 
 static enum status build(struct analysis *a)
@@ -389,8 +401,7 @@ static enum status build(struct analysis *a)
     if (!a->notes || (st = match_results(a)) != ST_OK || (st = build_shapes(a)) != ST_OK ||
         (st = build_groups(a, &a->ops, &a->nops, false)) != ST_OK ||
         (st = build_groups(a, &a->classes, &a->nclasses, true)) != ST_OK ||
-        (st = measure_groups(a, a->ops, a->nops)) != ST_OK ||
-        (st = measure_groups(a, a->classes, a->nclasses)) != ST_OK)
+        (st = measure_groups(a)) != ST_OK)
         return st;
     a->evidence = evidence_of(a->summary, &a->policy->evidence);
     a->coverage_calls = evidence_coverage_calls(a->summary);
@@ -438,6 +449,7 @@ void analysis_free(struct analysis *a)
     free_groups(a->classes, a->nclasses);
     free(a->shapes);
     free(a->phase_rows);
+    causal_free(a->causal);
     free(a->result_of);
     free(a->notes);
     free(a);

@@ -440,7 +440,8 @@ Test(analysis, a_result_above_the_ceiling_is_an_error_in_the_notes, .init = setu
     cr_assert(has(analysis->notes[0], "error: 3 baseline and 3 candidate results are above the "
                                       "measured ceiling (first: f32 gemm 16x384x1536"),
               "%s", analysis->notes[0]);
-    cr_assert_eq(analysis->nnotes, 1);
+    cr_assert_eq(analysis->nnotes, 2);
+    cr_assert(has(analysis->notes[1], "the timeline could not be read: fixture.twt"));
     cr_assert_neq(analysis->ops[0].decision.verdict, DECIDE_PILOT);
 }
 
