@@ -257,6 +257,38 @@ Test(causal, a_gpu_that_is_the_bottleneck_has_its_share)
     cr_assert_geq(e[0].hi, e[0].value);
 }
 
+/* Every other window is idle; of the busy ones the recorder kept the first 40 of 100 kernels. */
+Test(causal, a_window_that_was_cut_stands_for_all_of_its_time)
+{
+    struct scene s = open_scene("cut.twt", 0);
+    const struct gpu_source mine = { .name = s.kernel, .signature = s.gemm, .is_first = true };
+    for (unsigned w = 0; w < 20; w++) {
+        uint64_t begin = (uint64_t)w * 100000 * US, count = w % 2 ? 0 : 100;
+        struct gpu_interval v[40];
+        for (uint64_t i = 0; i < 40; i++)
+            v[i] = (struct gpu_interval){ begin + 100 * US * i, begin, 80 * US, 0 };
+        const struct gpu_window window = { begin, begin + 10000 * US, 5000, count, count, 0 };
+        cr_assert_eq(writer_gpu_window(s.w, &window), ST_OK);
+        const struct gpu_intervals intervals = { .window_ns = begin,
+                                                 .missing = 60,
+                                                 .stream = 1,
+                                                 .nsources = 1,
+                                                 .sources = &mine,
+                                                 .count = 40,
+                                                 .interval = v };
+        if (count)
+            cr_assert_eq(writer_gpu_intervals(s.w, &intervals), ST_OK);
+        frame(&s, begin + 50000 * US);
+    }
+    close_scene(&s, 20u * 100000 * US);
+    const struct causal *c = measure_one(&s);
+    cr_assert_eq(c->windows, 20);
+    cr_assert_float_eq(c->effects[0].wall_share, 0.4, 0.005);
+    cr_assert_float_eq(c->effects[0].value, 0.4, 0.01);
+    cr_assert_float_eq(c->idle.host, 0.5, 0.005);
+    cr_assert_float_eq(c->idle.kernel, 0.1, 0.005);
+}
+
 Test(causal, a_few_windows_are_not_enough)
 {
     struct scene s = open_scene("few.twt", 0);
