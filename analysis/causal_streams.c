@@ -232,21 +232,23 @@ static bool is_read_back(const struct causal_streams *s, size_t j)
 }
 
 /* Or it stopped for long, most of the time the GPU was at work, and it went on soon after. */
-static bool is_pause(const struct causal_streams *s, size_t j)
+static bool is_pause(const struct causal_streams *s, uint64_t from_ns, uint64_t to_ns,
+                     uint64_t end_ns)
 {
-    double least = PAUSE_GAPS * s->usual_gap_ns;
-    double pause = from_to(s->launches[j - 1].at_ns, s->launches[j].at_ns);
-    double delay = from_to(s->window->work[s->launches[j].awaited].end_ns, s->launches[j].at_ns);
-    return pause >= (least > PAUSE_NS ? least : PAUSE_NS) && delay <= pause / 2;
+    double least = PAUSE_GAPS * s->usual_gap_ns, pause = from_to(from_ns, to_ns);
+    return pause >= (least > PAUSE_NS ? least : PAUSE_NS) && from_to(end_ns, to_ns) <= pause / 2;
 }
 
 /* Forget what the host did not wait for. */
 static void keep_waits(struct causal_streams *s)
 {
     bool lockstep = is_lockstep(s);
-    for (size_t j = 1; j < s->nlaunches && !lockstep; j++)
-        if (s->launches[j].awaited != none && !is_read_back(s, j) && !is_pause(s, j))
-            s->launches[j].awaited = none;
+    for (size_t j = 1; j < s->nlaunches && !lockstep; j++) {
+        struct launch *l = &s->launches[j];
+        if (l->awaited != none && !is_read_back(s, j) &&
+            !is_pause(s, s->launches[j - 1].at_ns, l->at_ns, s->window->work[l->awaited].end_ns))
+            l->awaited = none;
+    }
 }
 
 /* The work of another stream that ended last before this one began. */
@@ -371,16 +373,20 @@ static bool is_of(const struct causal_work *w, uint32_t group)
     return w->group[0] == group || w->group[1] == group;
 }
 
-/* When is the host done? It keeps what it did behind its last launch, or, where launches are not
- * known, behind the last work. */
+/* When is the host done? It keeps what it did behind its last launch; where that was to wait for
+ * the GPU, or launches are not known, behind the last work. */
 static double host_end(const struct causal_streams *s, double over, uint64_t last_end_ns)
 {
     const struct causal_window *window = s->window;
+    double tail = window->end_ns > last_end_ns ? from_to(last_end_ns, window->end_ns) : 0;
     if (s->nlaunches == 0)
-        return over + (window->end_ns > last_end_ns ? from_to(last_end_ns, window->end_ns) : 0);
+        return over + tail;
     uint64_t last_ns = s->launches[s->nlaunches - 1].at_ns;
-    return s->launched_ns[s->nlaunches - 1] +
-           (window->end_ns > last_ns ? from_to(last_ns, window->end_ns) : 0);
+    if (window->end_ns <= last_ns)
+        return s->launched_ns[s->nlaunches - 1];
+    if (is_pause(s, last_ns, window->end_ns, last_end_ns))
+        return over + tail;
+    return s->launched_ns[s->nlaunches - 1] + from_to(last_ns, window->end_ns);
 }
 
 /* When everything is over, with the work of the group scaled. */

@@ -122,11 +122,14 @@ static bool is_cut(const struct timeline_window *w)
     return (double)w->missing > missing_most * (double)w->window.launches;
 }
 
-static uint64_t last_end_ns(const struct causal_work *work, size_t count)
+/* What the host did after the last launch that was kept is not known. */
+static uint64_t last_launch_ns(const struct causal_window *window)
 {
-    uint64_t last = 0;
-    for (size_t i = 0; i < count; i++)
-        last = work[i].end_ns > last ? work[i].end_ns : last;
+    uint64_t last = window->begin_ns;
+    for (size_t i = 0; i < window->count; i++) {
+        uint64_t at_ns = window->work[i].launch_ns;
+        last = at_ns != CAUSAL_NO_TIME && at_ns > last ? at_ns : last;
+    }
     return last;
 }
 
@@ -140,7 +143,7 @@ static enum status replay_window(struct causal_windows *c, const struct causal_f
     if (count == 0 && is_cut(w))
         return ST_OK;
     if (is_cut(w))
-        window.end_ns = last_end_ns(work, count);
+        window.end_ns = last_launch_ns(&window);
     if (causal_streams_replay(c->streams, &window, &span, c->shares) != ST_OK)
         return causal_file_no_memory(f);
     if (is_cut(w) && span.span_ns > 0)
