@@ -296,6 +296,21 @@ void regimes_add_reason(const struct regimes *r, char *text, size_t bytes)
     }
 }
 
+bool regimes_words(const struct regimes *r, char *text, size_t bytes)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < r->count && used < bytes; i++) {
+        const struct regime *one = &r->regime[i];
+        char name[48];
+        regimes_name(one, name, sizeof name);
+        int more = snprintf(text + used, bytes - used, "%s%s: %.1f %% of the time, %s, k90 %llu",
+                            i ? "; " : "", name, 100 * one->time_share, level_of(one),
+                            (unsigned long long)one->stability.raw.k90);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    return r->count > 0;
+}
+
 void regimes_json(yajl_gen g, const struct regimes *r)
 {
     json_open_array(g, "regimes");

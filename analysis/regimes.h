@@ -38,6 +38,8 @@ enum status regimes_measure(struct regimes *out, const struct summary *s, const 
 void regimes_name(const struct regime *r, char *text, size_t bytes);
 /* Where the regimes differ in their stability, name them behind the text: " By regime: ...". */
 void regimes_add_reason(const struct regimes *r, char *text, size_t bytes);
+/* "decode 60.0 % of the time, stable, k90 3; ..."; false: there is one regime. */
+bool regimes_words(const struct regimes *r, char *text, size_t bytes);
 /* "regimes": [...] */
 void regimes_json(yajl_gen g, const struct regimes *r);
 

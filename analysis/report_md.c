@@ -73,9 +73,16 @@ static void verdicts(const struct analysis *a, FILE *out)
     fputs("\n## Verdicts\n\n", out);
     for (size_t i = 0; i < a->nops; i++) {
         const struct analysis_group *g = &a->ops[i];
-        fprintf(out, "- **%s %s: %s.** %s _%s_\n", tilewise_op_name(g->op),
-                tilewise_dtype_name(g->dtype), decide_word(g->decision.verdict), g->decision.reason,
-                decide_advice(g->decision.verdict));
+        fprintf(out, "- **%s %s: %s.** ", tilewise_op_name(g->op), tilewise_dtype_name(g->dtype),
+                decide_word(g->decision.verdict));
+        escape_markdown(out, g->decision.reason); /* it may name phases of the program */
+        fprintf(out, " _%s_\n", decide_advice(g->decision.verdict));
+        char regimes[480];
+        if (regimes_words(&g->regimes, regimes, sizeof regimes)) {
+            fputs("  - Regimes: ", out);
+            escape_markdown(out, regimes);
+            fputs("\n", out);
+        }
     }
 }
 

@@ -109,6 +109,9 @@ static void verdicts(const struct analysis *a, FILE *out)
         fprintf(out, "%s %s: %s\n  why:  %s\n  next: %s\n", tilewise_op_name(g->op),
                 tilewise_dtype_name(g->dtype), decide_word(g->decision.verdict), g->decision.reason,
                 decide_advice(g->decision.verdict));
+        char regimes[480];
+        if (regimes_words(&g->regimes, regimes, sizeof regimes))
+            fprintf(out, "  regimes: %s\n", regimes);
     }
 }
 

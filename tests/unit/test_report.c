@@ -816,3 +816,57 @@ Test(escape, invalid_utf8_becomes_a_replacement)
                            "c\xef\xbf\xbd[0m");
     free(copy);
 }
+
+/* Requests of every length beside a batch of five sizes. */
+static void setup_regimes(void)
+{
+    policy_default(&policy);
+    results = (struct result_set){ 0 };
+    trace = fixture_new(20);
+    for (size_t w = 0; w < 20; w++) {
+        for (int64_t m = 1; m <= 5; m++) {
+            struct tilewise_signature s = fixture_gemm(m, 384, 1536);
+            fixture_calls(trace, w, &s, 100, 1000);
+        }
+        for (int64_t i = 0; i < 50; i++) {
+            struct tilewise_signature s = fixture_gemm(512 + (int64_t)w * 50 + i, 384, 1536);
+            fixture_calls(trace, w, &s, 1, 10000);
+        }
+    }
+    fixture_done(trace);
+    analyse();
+}
+
+Test(report, regimes_stand_beside_the_whole, .init = setup_regimes)
+{
+    const char *json = print(JSON);
+    cr_assert(has(json, "\"regimes\": ["));
+    cr_assert(has(json, "\"name\": \"m 1 to 5\""));
+    cr_assert(has(json, "\"by\": \"shape\""));
+    cr_assert(has(print(TEXT), "regimes: "));
+    cr_assert(has(print(MD), "Regimes: "));
+    cr_assert(has(print(HTML), "Regimes: "));
+    cr_assert(has(analysis->ops[0].decision.reason, "By regime: "), "%s",
+              analysis->ops[0].decision.reason);
+}
+
+Test(report, a_share_in_the_place_of_heat_is_marked, .init = setup)
+{
+    cr_assert(has(print(TEXT), "~"));
+    cr_assert(has(print(JSON), "\"method\": \"wall_share\""));
+    cr_assert(has(print(JSON), "\"of\": null"));
+    analysis->ops[0].heat.method = HEAT_CAUSAL;
+    cr_assert(has(print(JSON), "\"method\": \"causal\""));
+}
+
+Test(report, idle_time_is_told_with_its_causes, .init = setup)
+{
+    struct causal causal = { .idle = { CAUSAL_STREAMS, 0.5, 0.1, 0.2, 0.05 } };
+    cr_assert_null(analysis->causal);
+    analysis->causal = &causal;
+    cr_assert(has(print(TEXT), "waited for the host for 50.0 %"));
+    cr_assert(has(print(MD), "nothing but communication ran for 20.0 %"));
+    cr_assert(has(print(HTML), "nothing but copies for 5.0 %"));
+    cr_assert(has(print(JSON), "\"of\": \"gpu\""));
+    analysis->causal = NULL;
+}
