@@ -9,6 +9,7 @@
 
 #include "analysis/escape.h"
 #include "analysis/gain.h"
+#include "analysis/hardware.h"
 #include "analysis/json.h"
 #include "analysis/words.h"
 
@@ -138,19 +139,6 @@ static void check_results(struct work *k)
             check_candidate(k, &set->cases[i], &set->cases[i].candidates[j]);
 }
 
-static const char *hardware_of(const struct result_set *set, const char **core)
-{
-    *core = set->nruns ? set->runs[set->nruns - 1].baseline_core : "";
-    return set->nruns ? set->runs[set->nruns - 1].device : "";
-}
-
-static bool same_hardware(const struct result_set *a, const struct result_set *b)
-{
-    const char *core_a, *core_b, *device_a = hardware_of(a, &core_a),
-                                 *device_b = hardware_of(b, &core_b);
-    return strcmp(device_a, device_b) == 0 && strcmp(core_a, core_b) == 0;
-}
-
 /* The last measurement of the same call. */
 static const struct result_case *find_case(const struct result_set *set,
                                            const struct result_case *row)
@@ -188,7 +176,8 @@ static void check_replays(struct work *k)
                             *now = k->in->now->results;
     if (before->nruns == 0 || now->nruns == 0)
         return;
-    if (!k->in->any_hardware && !same_hardware(before, now)) {
+    if (!k->in->any_hardware &&
+        !hardware_same(&before->runs[before->nruns - 1], &now->runs[now->nruns - 1])) {
         add(k, GATE_UNCLEAR, "replay",
             "the base was replayed on other hardware: its ratios are "
             "not compared (--any-hardware does)");

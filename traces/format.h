@@ -61,6 +61,7 @@ enum trace_section {
     SECTION_RESULT_RUN = 64,
     SECTION_RESULT_CEILING = 65,
     SECTION_RESULT_CASE = 66,
+    SECTION_RESULT_VERDICT = 67,
     SECTION_BLOB_FIRST = 64, /* 64 to 127 are handed to the caller as they are */
     SECTION_BLOB_LAST = 127,
 };

@@ -101,6 +101,11 @@ enum status result_put_case(struct result_writer *w, const struct result_case *r
     return put(w, SECTION_RESULT_CASE, resultrow_case, row);
 }
 
+enum status result_put_verdict(struct result_writer *w, const struct result_verdict *row)
+{
+    return put(w, SECTION_RESULT_VERDICT, resultrow_verdict, row);
+}
+
 enum status result_close(struct result_writer *w)
 {
     static const struct trace_counters none;
@@ -143,6 +148,8 @@ static enum status read_blob(struct result_set *set, const struct reader_blob *b
           resultrow_ceiling },
         { SECTION_RESULT_CASE, (void **)&set->cases, &set->ncases, sizeof *set->cases,
           resultrow_case },
+        { SECTION_RESULT_VERDICT, (void **)&set->verdicts, &set->nverdicts, sizeof *set->verdicts,
+          resultrow_verdict },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i].section != blob->section)
@@ -198,9 +205,12 @@ void result_free(struct result_set *set)
         resultrow_free(resultrow_run, &set->runs[i]);
     for (size_t i = 0; i < set->ncases; i++)
         free_case(&set->cases[i]);
+    for (size_t i = 0; i < set->nverdicts; i++)
+        resultrow_free(resultrow_verdict, &set->verdicts[i]);
     free(set->runs);
     free(set->ceilings);
     free(set->cases);
+    free(set->verdicts);
     *set = (struct result_set){ 0 };
 }
 

@@ -83,12 +83,21 @@ struct result_case {
     struct result_candidate *candidates;
 };
 
+/* What was decided on an operation when the result was kept (`tilewise history add`): by the traces
+ * and the policy of that day, so it never goes stale. */
+struct result_verdict {
+    uint8_t op, dtype;
+    char *verdict, *stability, *reason;
+    double heat, heat_lo, heat_hi, gain_lo, gain_hi;
+};
+
 struct result_set {
-    size_t nruns, nceilings, ncases;
+    size_t nruns, nceilings, ncases, nverdicts;
     size_t ndamage; /* damaged stretches in the files: rows may be missing */
     struct result_run *runs;
     struct result_ceiling *ceilings;
     struct result_case *cases;
+    struct result_verdict *verdicts;
 };
 
 /* A writer of one .twr; every appended row is in the file once the call returns (a later crash
@@ -98,6 +107,7 @@ enum status result_create(struct result_writer **out, const char *path, struct f
 enum status result_put_run(struct result_writer *w, const struct result_run *run);
 enum status result_put_ceiling(struct result_writer *w, const struct result_ceiling *ceiling);
 enum status result_put_case(struct result_writer *w, const struct result_case *row);
+enum status result_put_verdict(struct result_writer *w, const struct result_verdict *row);
 enum status result_close(struct result_writer *w); /* accepts NULL */
 
 /* Read and append to `set` (zero-initialised by the caller). All strings are non-NULL afterwards.
