@@ -56,7 +56,7 @@ static char *keep(char *text)
     return kept[count++] = text;
 }
 
-enum format { TEXT, JSON, CSV, MD, HTML, FORMATS };
+enum format { TEXT, JSON, CSV, MD, HTML, DISPATCH, FORMATS };
 
 static char *print(enum format format)
 {
@@ -66,9 +66,11 @@ static char *print(enum format format)
     if (format == JSON)
         cr_assert_eq(report_json(analysis, out), ST_OK);
     else {
-        void (*const write[])(const struct analysis *, FILE *) = {
-            [TEXT] = report_text, [CSV] = report_csv, [MD] = report_md, [HTML] = report_html
-        };
+        void (*const write[])(const struct analysis *, FILE *) = { [TEXT] = report_text,
+                                                                   [CSV] = report_csv,
+                                                                   [MD] = report_md,
+                                                                   [HTML] = report_html,
+                                                                   [DISPATCH] = report_dispatch };
         write[format](analysis, out);
     }
     fclose(out);
@@ -395,6 +397,29 @@ Test(report_json, replay_fills_what_was_unknown, .init = setup_replay)
     expect(lines, "fidelity.same_kernel_share", "null");
     cr_assert_str_neq(value_of(lines, "ops.0.gain.lo"), "null");
     cr_assert_str_neq(value_of(lines, "ops.0.headroom"), "null");
+}
+
+Test(report_dispatch, pilot_sends_the_winning_shapes, .init = setup_replay)
+{
+    candidates[1].best_lo = 0.99; /* not above noise: stays */
+    analyse();
+    char *text = print(DISPATCH), *stays = strstr(text, "\nstays:\n");
+    cr_assert_not_null(stays);
+    cr_assert(has(text, "verdict: pilot"));
+    cr_assert(has(text, "kernel: \"avx512\"\n    ratio: { best: 1.2500, lo: 1.2000, hi: 1.3000 }"));
+    cr_assert(strstr(text, "    m: 16\n") < stays && strstr(text, "    m: 48\n") < stays);
+    cr_assert(strstr(text, "    m: 32\n") > stays);
+    cr_assert(has(stays, "why: \"no verified kernel wins beyond noise\""));
+    cr_assert(has(stays, "why: \"not replayed\""), "the add");
+}
+
+Test(report_dispatch, without_a_verdict_for_it_everything_stays, .init = setup_replay)
+{
+    policy.gain.adopt = policy.gain.pilot = 0.99; /* no gain reaches it */
+    analyse();
+    char *text = print(DISPATCH);
+    cr_assert(has(text, "\nkernels:\n  []\n"));
+    cr_assert(has(text, "why: \"the verdict of its operation\""));
 }
 
 Test(analysis, results_of_another_entry_point_do_not_match, .init = setup_replay)
