@@ -7,7 +7,7 @@
 
 #include "analysis/quantile.h"
 
-enum { NULL_ROUNDS_MAX = 200, NULL_ROUNDS_MIN = 20, NULL_DRAWS = 2000000 };
+enum { NULL_ROUNDS_MAX = 200, NULL_ROUNDS_MIN = 20, NULL_DRAWS = 500000, NULL_CELLS_MAX = 100000 };
 
 void mix_free(struct mix *m)
 {
@@ -268,9 +268,10 @@ static double null_quantile(struct drift_work *k, struct prng *prng)
 {
     double draws[NULL_ROUNDS_MAX];
     size_t cost = k->m->nkeys * k->m->nwindows, count = 0;
-    size_t rounds = cost ? NULL_DRAWS / cost : 0;
-    if (rounds < NULL_ROUNDS_MIN)
+    if (cost == 0 || cost > NULL_CELLS_MAX)
         return NAN;
+    size_t rounds = NULL_DRAWS / cost;
+    rounds = rounds < NULL_ROUNDS_MIN ? NULL_ROUNDS_MIN : rounds;
     for (size_t i = 0; i < rounds && i < NULL_ROUNDS_MAX; i++) {
         double draw = median_step(k, prng);
         if (!isnan(draw))
