@@ -12,8 +12,9 @@
 #include "analysis/gain.h"
 #include "analysis/phases.h"
 #include "analysis/quantile.h"
+#include "analysis/warnings.h"
 
-enum { NOTES_MAX = 32 };
+enum { NOTES_MAX = 32, WARNINGS_MAX = 16 };
 
 static void note(struct analysis *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -366,9 +367,28 @@ static void note_fidelity(struct analysis *a)
              a->fidelity.total);
 }
 
+/* In front, as they say what coverage does not; a trace full of them leaves room for the others. */
+static void note_warnings(struct analysis *a)
+{
+    const struct summary *s = a->summary;
+    char text[WARNINGS_BYTES];
+    size_t rest = 0;
+    for (size_t i = 0; i < s->nfacts; i++) {
+        if (!warnings_of(&s->facts[i], text))
+            continue;
+        if (a->nnotes < WARNINGS_MAX)
+            note(a, "%s", text);
+        else
+            rest++;
+    }
+    if (rest)
+        note(a, "%zu more warnings of the recorder: see tilewise info", rest);
+}
+
 static void collect_notes(struct analysis *a)
 {
     const struct summary *s = a->summary;
+    note_warnings(a);
     for (size_t i = 0; i < s->ndamage; i++)
         note(a, "damaged: %s", s->damage[i].what);
     if (!s->complete)

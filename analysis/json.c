@@ -10,6 +10,7 @@
 #include "analysis/escape.h"
 #include "analysis/evidence.h"
 #include "analysis/shape.h"
+#include "analysis/warnings.h"
 #include "analysis/words.h"
 
 yajl_gen json_begin(void)
@@ -176,6 +177,17 @@ void json_dropped(yajl_gen g, const struct trace_counters *c)
     yajl_gen_map_close(g);
 }
 
+/* What coverage does not tell. */
+static void put_notes(yajl_gen g, const struct summary *s)
+{
+    char text[WARNINGS_BYTES];
+    json_open_array(g, "notes");
+    for (size_t i = 0; i < s->nfacts; i++)
+        if (warnings_of(&s->facts[i], text))
+            json_text(g, text);
+    yajl_gen_array_close(g);
+}
+
 void json_trace(yajl_gen g, const struct summary *s, double coverage_time, const char *device)
 {
     json_open_map(g, "trace");
@@ -192,6 +204,7 @@ void json_trace(yajl_gen g, const struct summary *s, double coverage_time, const
     json_key_real(g, "calls", evidence_coverage_calls(s));
     json_key_real(g, "time", coverage_time);
     yajl_gen_map_close(g);
+    put_notes(g, s);
     json_key_text(g, "device", device);
     json_key_whole(g, "processes", s->nshards);
     json_key_whole(g, "signatures", s->nsignatures);

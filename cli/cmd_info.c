@@ -10,6 +10,7 @@
 #include "analysis/escape.h"
 #include "analysis/evidence.h"
 #include "analysis/json.h"
+#include "analysis/warnings.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "traces/summary.h"
@@ -77,6 +78,18 @@ static void print_coverage(const struct summary *s)
         printf("  failed calls, not counted as work: %" PRIu64 "\n", s->counters.failed);
 }
 
+static void print_warnings(const struct summary *s)
+{
+    char text[WARNINGS_BYTES];
+    for (size_t i = 0; i < s->nfacts; i++) {
+        if (!warnings_of(&s->facts[i], text))
+            continue;
+        printf("  warning: ");
+        escape_plain(stdout, text);
+        printf("\n");
+    }
+}
+
 static void print_gpu(const struct summary_gpu *gpu)
 {
     const struct gpu_totals *t = &gpu->totals;
@@ -127,6 +140,7 @@ static void print_shard(const struct summary_shard *s)
 static void print_text(const struct summary *s)
 {
     print_coverage(s);
+    print_warnings(s);
     print_totals(s);
     for (size_t i = 0; i < s->nshards; i++)
         print_shard(&s->shards[i]);

@@ -141,10 +141,16 @@ static const char *find_value(char **environment, const char *name)
  * that is preloaded too; where nothing can be preloaded, that door is the only one. */
 static bool is_gpu_taken(char **environment)
 {
+    /* Nsight Systems; Kineto (PyTorch's profiler), switched on from outside or by a file. */
+    static const char *const tools[] = { "NSYS_PROFILING_SESSION_ID", "KINETO_USE_DAEMON",
+                                         "KINETO_CONFIG" };
     const char *path = find_value(environment, "CUDA_INJECTION64_PATH");
     bool ours = strstr(path, "libtilewise-tracer.so") ||
                 strstr(find_value(environment, "LD_PRELOAD"), path);
-    return (*path && !ours) || *find_value(environment, "NSYS_PROFILING_SESSION_ID");
+    bool is_taken = *path && !ours;
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+        is_taken |= *find_value(environment, tools[i]) != '\0';
+    return is_taken;
 }
 
 /* NVTX takes one tool. Nothing set is not a tool: the host may be told of us later. */

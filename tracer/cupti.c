@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tracer/buffers.h"
@@ -15,13 +14,13 @@
 #include "tracer/flush.h"
 #include "tracer/kernels.h"
 #include "tracer/launching.h"
+#include "tracer/ledger.h"
 #include "tracer/pace.h"
 #include "tracer/tap.h"
 
 #define MS ((uint64_t)1000000)
 
 enum {
-    ROWS = 64,          /* windows that wait to be written */
     DRAIN_MS = 1000,    /* for the records of a window that was closed */
     POLL_MS = 2,        /* while one is open */
     DRAIN_POLL_MS = 10, /* behind it; each time twice as long */
@@ -58,11 +57,6 @@ static uint64_t begin_ns, end_ns, drain_end_ns, drain_poll_ns, begin_handling_ns
 static struct duty_window window; /* the cost of the one under way */
 static uint64_t stop_ns;          /* when it ended, 0 before */
 static bool is_steady;            /* recording was on in all of it */
-static struct gpu_window row[ROWS];
-static unsigned rows;
-static bool first_is_written; /* of `row`, whose intervals are on their way */
-static struct gpu_totals totals;
-static _Atomic bool totals_changed;
 
 static bool take(bool wait)
 {
@@ -84,15 +78,6 @@ static struct count count_now(void)
     return (struct count){ .launches = launching_launches(),
                            .nodes = launching_nodes(),
                            .records = buffers_records() };
-}
-
-/* Windows. */
-
-static void switch_launches(uint32_t on)
-{
-#define ROW(domain, id, what, name) api.EnableCallback(on, subscriber, CUPTI_DOMAIN_##domain, id);
-#include "tracer/cupti_launch.def"
-#undef ROW
 }
 
 /* Of a few tries the one with the least time in between. */
@@ -127,7 +112,7 @@ static void open_window(uint64_t now_ns)
     begin_handling_ns = buffers_handling_ns();
     pace_mark();
     launching_next_window();
-    switch_launches(1);
+    launching_switch(subscriber, true);
     switch_records(true);
     window.switch_ns = pace_since_mark().ns;
     begin_anchor = read_clocks();
@@ -141,7 +126,7 @@ static void close_window(uint64_t now_ns)
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t switch_ns = clock_ns(CLOCK_MONOTONIC);
     switch_records(false);
-    switch_launches(0);
+    launching_switch(subscriber, false);
     launching_next_window();
     window.inside = pace_since_mark();
     window.switch_ns += clock_ns(CLOCK_MONOTONIC) - switch_ns;
@@ -151,27 +136,6 @@ static void close_window(uint64_t now_ns)
     drain_poll_ns = DRAIN_POLL_MS * MS;
     own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
     atomic_store(&mode, DRAINING);
-}
-
-static void add_row(const struct gpu_window *w)
-{
-    totals.launches += w->launches;
-    totals.records += w->records;
-    totals.dropped += w->dropped;
-    totals.busy_ns += w->busy_ns;
-    totals.window_ns += w->end_ns - w->begin_ns;
-    totals.windows++;
-    totals_changed = true;
-    if (rows < ROWS) {
-        row[rows++] = *w;
-        return;
-    }
-    struct gpu_window *last = &row[ROWS - 1]; /* nobody wrote for long: one longer window */
-    last->end_ns = w->end_ns;
-    last->busy_ns += w->busy_ns;
-    last->launches += w->launches;
-    last->records += w->records;
-    last->dropped += w->dropped;
 }
 
 /* Launches that left no record are dropped, once no more are to come; a record of a launch that
@@ -192,7 +156,7 @@ static void settle(uint64_t to_ns, bool last)
                             .records = records,
                             .dropped = last && counted > records ? counted - records : 0 };
     w.launches = w.records + w.dropped;
-    add_row(&w);
+    ledger_add(&w);
     accounted += records;
     if (last) {
         at_begin = now;
@@ -299,17 +263,6 @@ static uint64_t rest_ns(uint64_t now_ns)
     return rest > look_ns ? look_ns : rest;
 }
 
-/* Beginning. */
-
-static void follow_graphs(void)
-{
-    static const uint32_t id[] = { CUPTI_NODE_CREATE_STARTING, CUPTI_NODE_CREATED,
-                                   CUPTI_NODE_CLONED, CUPTI_EXEC_CREATED,
-                                   CUPTI_EXEC_DESTROY_STARTING };
-    for (size_t i = 0; i < sizeof id / sizeof *id; i++)
-        api.EnableCallback(1, subscriber, CUPTI_DOMAIN_RESOURCE, id[i]);
-}
-
 /* What stands in the way, NULL when it works. */
 static const char *subscribe(void)
 {
@@ -332,22 +285,21 @@ static const char *subscribe(void)
     return NULL;
 }
 
-/* False: `state` says why. */
-static bool attach_now(uint64_t now_ns)
+/* Or `state` says why not. */
+static void attach_now(uint64_t now_ns)
 {
     const char *trouble = subscribe();
     if (trouble) {
         atomic_store(&state, trouble);
         atomic_store(&mode, OFF);
-        return false;
+        return;
     }
-    follow_graphs();
+    launching_follow_graphs(subscriber);
     pace_attached(now_ns);
     atomic_store(&state, is_full() ? "full" : "windows");
     atomic_store(&mode, RESTING);
     if (is_full())
         open_window(now_ns);
-    return true;
 }
 
 /* Attached late, to what the process turned out to do; or the budget does not hold it yet. */
@@ -506,28 +458,15 @@ void cupti_allow(void)
 void cupti_write(struct drain *d)
 {
     kernels_write(d);
-    if (!totals_changed || !take(true))
+    if (!ledger_is_dirty() || !take(true))
         return;
-    unsigned done = 0;
-    for (; done < rows; done++, first_is_written = false) {
-        if (!first_is_written && writer_gpu_window(d->w, &row[done]) == ST_LIMIT)
-            break;
-        first_is_written = true;
-        if (!kernels_write_window(d, row[done].begin_ns))
-            break;
-    }
-    rows -= done;
-    memmove(row, row + done, rows * sizeof *row);
-    totals.untimed = kernels_untimed();
-    if (totals.untimed > totals.records)
-        totals.untimed = totals.records;
-    totals_changed = writer_gpu_totals(d->w, &totals) == ST_LIMIT || rows > 0;
+    ledger_write(d);
     give();
 }
 
 bool cupti_is_dirty(void)
 {
-    return kernels_are_pending() || totals_changed;
+    return kernels_are_pending() || ledger_is_dirty();
 }
 
 void cupti_cost(char *text, size_t bytes)
@@ -554,10 +493,7 @@ void cupti_forget(void)
         atomic_store(&state, "off (in a forked child)");
     has_forked |= was_used;
     stop_ns = 0;
-    rows = 0;
-    first_is_written = false;
-    totals = (struct gpu_totals){ 0 };
-    totals_changed = false;
+    ledger_forget();
     launches_forget();
     kernels_forget();
 }

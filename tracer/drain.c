@@ -301,11 +301,20 @@ void drain_frame(struct drain *d)
     write_frame(d);
 }
 
+static bool has_rest(void)
+{
+    return cupti_is_dirty() || nvtx_write_is_dirty();
+}
+
+bool drain_has_more(const struct drain *d)
+{
+    return !is_closed(d) && has_rest();
+}
+
 bool drain_is_dirty(const struct drain *d)
 {
     struct trace_counters c = drain_counters(d);
-    if (c.seen + c.failed != d->told || graph_is_dirty() || cupti_is_dirty() ||
-        nvtx_write_is_dirty())
+    if (c.seen + c.failed != d->told || graph_is_dirty() || has_rest())
         return true;
     for (uint32_t i = 0, n = thread_count(); i < n; i++) {
         struct thread *t = thread_at(i);

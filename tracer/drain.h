@@ -20,9 +20,9 @@ struct drain {
     uint64_t pending, pending_untimed; /* calls in rows that are not written yet */
     uint64_t told;                     /* calls that the counters in the file account for */
     uint64_t cpu_start_ns;
-    uint64_t retry_ns;                 /* after a failed write: nothing is tried before then */
-    enum loss_cause closed;            /* why rows are dropped until then */
-    bool is_full;                      /* the size cap was reached: only the footer follows */
+    uint64_t retry_ns;      /* after a failed write: nothing is tried before then */
+    enum loss_cause closed; /* why rows are dropped until then */
+    bool is_full;           /* the size cap was reached: only the footer follows */
     /* String id of an entry point, operators behind hooks; 0 = not yet. */
     uint32_t entry_string[NVTX_OP_FIRST + NVTX_OPS];
 };
@@ -46,6 +46,9 @@ struct trace_counters drain_last_counters(const struct drain *d);
 
 /* The file's id of signature `entry` of a thread's table; UINT32_MAX: the file takes no more. */
 uint32_t drain_signature(struct drain *d, struct thread *t, uint32_t entry);
+
+/* Is there more of GPU time and phases than the last frame held, in a file that takes it? */
+bool drain_has_more(const struct drain *d);
 
 /* Has anything happened that the file does not tell yet? */
 bool drain_is_dirty(const struct drain *d);

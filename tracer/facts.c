@@ -15,6 +15,7 @@
 #include "tracer/host.h"
 #include "tracer/nvtx.h"
 #include "tracer/slot.h"
+#include "tracer/statics.h"
 #include "traces/signature.h"
 
 enum { TEXT_BYTES = 1024 };
@@ -185,9 +186,17 @@ static void add_bypass(const char *library, void *w)
     writer_fact(w, "bypassed_by", *library ? library : "the program itself");
 }
 
+static void add_static(const char *object, void *w)
+{
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text, "%s (calls in it are not seen)", object);
+    writer_fact(w, "static_library", text);
+}
+
 void facts_notes(struct writer *w, bool last)
 {
     bypass_each(last, add_bypass, w);
+    statics_each(last, add_static, w);
     if (*cupti_state())
         writer_fact(w, "cupti", cupti_state());
     char cost[TEXT_BYTES] = "";

@@ -19,7 +19,6 @@
 #include "tracer/drain.h"
 #include "tracer/facts.h"
 #include "tracer/host.h"
-#include "tracer/nvtx_write.h"
 #include "tracer/output.h"
 #include "tracer/tap.h"
 
@@ -33,8 +32,8 @@ enum {
     LOOK_MS = 1000, /* at the control files */
     BUSY_NAP_MS = 10,
     IDLE_NAP_MS = 100,
-    LAST_FRAMES = 8,  /* for what one frame does not hold of GPU time and phases */
-    NAP_PER_WORK = 4, /* so that this thread takes a fifth of one processor at most */
+    LAST_FRAMES_MS = 300, /* for what one frame does not hold of GPU time and phases */
+    NAP_PER_WORK = 4,     /* so that this thread takes a fifth of one processor at most */
 };
 
 enum phase { RUN, FINISH, FINISHED };
@@ -176,7 +175,8 @@ static void end(struct flush *f)
     drain_events(&f->drain);
     facts_notes(f->w, true);
     drain_frame(&f->drain);
-    for (int i = 0; i < LAST_FRAMES && (cupti_is_dirty() || nvtx_write_is_dirty()); i++)
+    uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + LAST_FRAMES_MS * MS;
+    while (drain_has_more(&f->drain) && clock_ns(CLOCK_MONOTONIC) < end_ns)
         drain_frame(&f->drain);
     struct trace_counters c = drain_last_counters(&f->drain);
     writer_close(f->w, &c, clock_since_start_ns(clock_ticks()));

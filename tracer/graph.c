@@ -4,29 +4,11 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#include "tracer/bag.h"
 #include "tracer/capture.h"
 #include "tracer/execs.h"
-#include "tracer/pages.h"
+#include "tracer/records.h"
 #include "tracer/tap.h"
-
-enum kind { FREE, CAPTURE, GRAPH, EXEC, NODE, CHANGE };
-
-struct record {
-    uint64_t name;  /* number of the capture, address of the graph or node */
-    uint64_t owner; /* graph that a node or body is part of, executable graph of a change */
-    uint8_t kind;
-    bool into_existing;
-    bool has_parts; /* records that it owns */
-    bool unclear;   /* holds calls that cannot be counted */
-    struct bag bag;
-    uint64_t launches; /* being turned into counts */
-    uint8_t phase;     /* that these were made in */
-};
-
-enum { FIRST_RECORDS = 1024 };
 
 _Atomic uint32_t graph_captures;
 
@@ -34,9 +16,7 @@ static _Atomic bool locked, dirty;
 static _Atomic uint64_t unknown_launches, unclear_launches, device_graphs;
 static _Atomic uint64_t all_launches, all_nodes, all_calls;
 
-/* Below: under the lock. Open addressing by name and kind; `size` is a power of two. */
-static struct record *records;
-static size_t size, filled;
+/* Below, and all records: under the lock. */
 static struct thread *counts; /* a thread record of our own: its table, its counters; a launch
                                * reads this too, behind its graph's number of calls */
 
@@ -49,60 +29,6 @@ static void lock(void)
 static void unlock(void)
 {
     atomic_store_explicit(&locked, false, memory_order_release);
-}
-
-static size_t place_of(uint64_t name, enum kind kind)
-{
-    return (size_t)((name ^ kind) * 0x9e3779b97f4a7c15u >> 20) & (size - 1);
-}
-
-static struct record *find(uint64_t name, enum kind kind)
-{
-    if (size == 0)
-        return NULL;
-    for (size_t i = place_of(name, kind); records[i].kind != FREE; i = (i + 1) & (size - 1))
-        if (records[i].name == name && records[i].kind == kind)
-            return &records[i];
-    return NULL;
-}
-
-static struct record *place(const struct record *record)
-{
-    size_t i = place_of(record->name, record->kind);
-    while (records[i].kind != FREE)
-        i = (i + 1) & (size - 1);
-    records[i] = *record;
-    filled++;
-    return &records[i];
-}
-
-static bool grow(void)
-{
-    struct record *old = records;
-    size_t old_size = size, wanted = size ? size * 2 : FIRST_RECORDS;
-    struct record *larger = pages_map(wanted * sizeof *larger);
-    if (!larger)
-        return false;
-    records = larger;
-    size = wanted;
-    filled = 0;
-    for (size_t i = 0; i < old_size; i++)
-        if (old[i].kind != FREE)
-            place(&old[i]);
-    if (old)
-        munmap(old, old_size * sizeof *old);
-    return true;
-}
-
-/* Found or new; NULL without memory. */
-static struct record *get(uint64_t name, enum kind kind)
-{
-    struct record *r = find(name, kind);
-    if (r)
-        return r;
-    if (filled + 1 > size / 2 && !grow())
-        return NULL;
-    return place(&(struct record){ .name = name, .kind = (uint8_t)kind });
 }
 
 static void add_to(_Atomic uint64_t *counter, uint64_t by)
@@ -147,41 +73,32 @@ static void settle(struct record *r)
         settle_phase(r, atomic_exchange_explicit(&e->launches[i], 0, memory_order_acquire));
 }
 
-/* Without holes: later records of the same run move up. */
 static void remove_record(struct record *r)
 {
     settle(r);
     if (r->kind == EXEC)
         execs_remove(r->name);
     bag_empty(&r->bag);
-    r->kind = FREE;
-    filled--;
-    for (size_t i = ((size_t)(r - records) + 1) & (size - 1); records[i].kind != FREE;
-         i = (i + 1) & (size - 1)) {
-        struct record moved = records[i];
-        records[i].kind = FREE;
-        filled--;
-        place(&moved);
-    }
+    records_remove(r);
 }
 
 /* Nodes and bodies leave with their graph, changes with the executable graph. */
 static void remove_parts(uint64_t owner, bool of_exec)
 {
-    for (size_t i = 0; i < size; i++)
-        while (records[i].kind != FREE && records[i].owner == owner &&
-               (records[i].kind == CHANGE) == of_exec) {
-            uint64_t name = records[i].name;
-            bool nested = records[i].has_parts;
-            remove_record(&records[i]);
+    for (size_t i = 0; i < records_places(); i++)
+        for (struct record *r = records_at(i);
+             r->kind != FREE && r->owner == owner && (r->kind == CHANGE) == of_exec;) {
+            uint64_t name = r->name;
+            bool nested = r->has_parts;
+            remove_record(r);
             if (nested)
                 remove_parts(name, of_exec);
         }
 }
 
-static void remove_whole(uint64_t name, enum kind kind)
+static void remove_whole(uint64_t name, enum record_kind kind)
 {
-    struct record *r = find(name, kind);
+    struct record *r = records_find(name, kind);
     bool has_parts = r && r->has_parts;
     if (r)
         remove_record(r);
@@ -193,7 +110,7 @@ static void remove_whole(uint64_t name, enum kind kind)
 static void make_owners_unclear(const struct record *r)
 {
     while (r && r->kind == GRAPH && r->owner && (bag_calls(&r->bag) || r->unclear)) {
-        struct record *owner = find(r->owner, GRAPH);
+        struct record *owner = records_find(r->owner, GRAPH);
         if (owner)
             owner->unclear = true;
         r = owner;
@@ -205,9 +122,9 @@ static uint64_t name_of(const void *handle)
     return (uint64_t)(uintptr_t)handle;
 }
 
-static void add_bag(struct record *to, uint64_t name, enum kind kind)
+static void add_bag(struct record *to, uint64_t name, enum record_kind kind)
 {
-    const struct record *from = find(name, kind);
+    const struct record *from = records_find(name, kind);
     if (from)
         bag_add_all(&to->bag, &from->bag);
     to->unclear |= from && from->unclear;
@@ -229,11 +146,11 @@ static int32_t entry_of(const struct tilewise_signature *key)
     return counts ? table_find(&counts->table, &launched) : TABLE_NO_MEMORY;
 }
 
-static void add_call(uint64_t name, enum kind kind, const struct tilewise_signature *key)
+static void add_call(uint64_t name, enum record_kind kind, const struct tilewise_signature *key)
 {
     int kept = errno;
     lock();
-    struct record *r = get(name, kind);
+    struct record *r = records_get(name, kind);
     int32_t entry = r ? entry_of(key) : 0;
     if (r && entry >= 0)
         bag_add(&r->bag, (uint32_t)entry, 1);
@@ -263,7 +180,7 @@ void graph_begin(void *stream, const void *begin, bool into_existing)
     lock();
     if (graph && !into_existing)
         remove_whole(name_of(graph), GRAPH); /* an address used again */
-    struct record *r = get(capture, CAPTURE);
+    struct record *r = records_get(capture, CAPTURE);
     if (r)
         r->into_existing = into_existing || graph;
     unlock();
@@ -272,15 +189,15 @@ void graph_begin(void *stream, const void *begin, bool into_existing)
 void graph_end(uint64_t capture, const void *graph)
 {
     lock();
-    struct record *from = find(capture, CAPTURE);
+    struct record *from = records_find(capture, CAPTURE);
     bool added = from && from->into_existing;
-    struct record *to = graph ? get(name_of(graph), GRAPH) : NULL;
+    struct record *to = graph ? records_get(name_of(graph), GRAPH) : NULL;
     if (to && !added)
         bag_empty(&to->bag); /* an address used again */
     if (to)
         add_bag(to, capture, CAPTURE);
     make_owners_unclear(to);
-    from = find(capture, CAPTURE);
+    from = records_find(capture, CAPTURE);
     if (from) {
         remove_record(from);
         atomic_fetch_sub(&graph_captures, 1);
@@ -289,14 +206,15 @@ void graph_end(uint64_t capture, const void *graph)
 }
 
 /* A new record that `graph` owns; NULL without memory. */
-static struct record *get_part(uint64_t name, enum kind kind, uint64_t owner, enum kind owner_kind)
+static struct record *get_part(uint64_t name, enum record_kind kind, uint64_t owner,
+                               enum record_kind owner_kind)
 {
     remove_whole(name, kind); /* an address used again */
-    struct record *part = get(owner, owner_kind) ? get(name, kind) : NULL;
+    struct record *part = records_get(owner, owner_kind) ? records_get(name, kind) : NULL;
     if (!part)
         return NULL;
     part->owner = owner;
-    find(owner, owner_kind)->has_parts = true;
+    records_find(owner, owner_kind)->has_parts = true;
     return part;
 }
 
@@ -306,7 +224,7 @@ void graph_add_child(const void *graph, const void *node, const void *child)
     struct record *part = get_part(name_of(node), NODE, name_of(graph), GRAPH);
     if (part)
         add_bag(part, name_of(child), GRAPH);
-    struct record *to = get(name_of(graph), GRAPH);
+    struct record *to = records_get(name_of(graph), GRAPH);
     if (to)
         add_bag(to, name_of(child), GRAPH);
     make_owners_unclear(to);
@@ -316,8 +234,8 @@ void graph_add_child(const void *graph, const void *node, const void *child)
 void graph_remove_node(const void *node)
 {
     lock();
-    struct record *part = find(name_of(node), NODE);
-    struct record *owner = part ? find(part->owner, GRAPH) : NULL;
+    struct record *part = records_find(name_of(node), NODE);
+    struct record *owner = part ? records_find(part->owner, GRAPH) : NULL;
     if (owner)
         bag_remove_all(&owner->bag, &part->bag);
     if (part)
@@ -343,10 +261,10 @@ void graph_set_child(const void *exec, const void *node, const void *child)
 {
     uint64_t change = name_of(node) * 0x9e3779b97f4a7c15u ^ name_of(exec); /* one for each pair */
     lock();
-    struct record *e = find(name_of(exec), EXEC);
-    const struct record *before = find(change, CHANGE);
+    struct record *e = records_find(name_of(exec), EXEC);
+    const struct record *before = records_find(change, CHANGE);
     if (!before)
-        before = find(name_of(node), NODE);
+        before = records_find(name_of(node), NODE);
     if (e)
         settle(e);
     if (e && before)
@@ -356,7 +274,7 @@ void graph_set_child(const void *exec, const void *node, const void *child)
     struct record *after = before ? get_part(change, CHANGE, name_of(exec), EXEC) : NULL;
     if (after)
         add_bag(after, name_of(child), GRAPH);
-    e = find(name_of(exec), EXEC);
+    e = records_find(name_of(exec), EXEC);
     if (e && before)
         add_bag(e, name_of(child), GRAPH);
     struct exec *launched = execs_find(name_of(exec));
@@ -365,10 +283,10 @@ void graph_set_child(const void *exec, const void *node, const void *child)
     unlock();
 }
 
-static struct record *replace(uint64_t name, enum kind kind, const void *graph)
+static struct record *replace(uint64_t name, enum record_kind kind, const void *graph)
 {
     remove_whole(name, kind);
-    struct record *to = get(name, kind);
+    struct record *to = records_get(name, kind);
     if (!to)
         return NULL;
     add_bag(to, name_of(graph), GRAPH);
@@ -393,7 +311,7 @@ void graph_instantiate(const void *exec, const void *graph, uint64_t nodes, bool
     unlock();
 }
 
-static void destroy(const void *handle, enum kind kind)
+static void destroy(const void *handle, enum record_kind kind)
 {
     lock();
     remove_whole(name_of(handle), kind);
@@ -413,7 +331,7 @@ void graph_destroy_exec(const void *exec)
 void graph_capture_launch(uint64_t capture, const void *exec)
 {
     lock();
-    struct record *to = get(capture, CAPTURE);
+    struct record *to = records_get(capture, CAPTURE);
     if (to)
         add_bag(to, name_of(exec), EXEC);
     unlock();
@@ -449,9 +367,9 @@ void graph_settle(void)
     if (!atomic_exchange(&dirty, false))
         return;
     lock();
-    for (size_t i = 0; i < size; i++)
-        if (records[i].kind == EXEC)
-            settle(&records[i]);
+    for (size_t i = 0; i < records_places(); i++)
+        if (records_at(i)->kind == EXEC)
+            settle(records_at(i));
     unlock();
 }
 
@@ -483,10 +401,7 @@ struct graph_gaps graph_gaps(void)
 
 void graph_forget(void)
 {
-    if (records)
-        munmap(records, size * sizeof *records);
-    records = NULL;
-    size = filled = 0;
+    records_forget();
     counts = NULL; /* the pool unmaps it */
     bag_reset();
     execs_forget();

@@ -15,6 +15,22 @@ void launching_start(const struct cupti_functions *functions)
     api = functions;
 }
 
+void launching_switch(void *subscriber, bool on)
+{
+#define ROW(domain, id, what, name) api->EnableCallback(on, subscriber, CUPTI_DOMAIN_##domain, id);
+#include "tracer/cupti_launch.def"
+#undef ROW
+}
+
+void launching_follow_graphs(void *subscriber)
+{
+    static const uint32_t id[] = { CUPTI_NODE_CREATE_STARTING, CUPTI_NODE_CREATED,
+                                   CUPTI_NODE_CLONED, CUPTI_EXEC_CREATED,
+                                   CUPTI_EXEC_DESTROY_STARTING };
+    for (size_t i = 0; i < sizeof id / sizeof *id; i++)
+        api->EnableCallback(1, subscriber, CUPTI_DOMAIN_RESOURCE, id[i]);
+}
+
 void launching_next_window(void)
 {
     atomic_fetch_add(&window_number, 1);

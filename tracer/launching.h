@@ -6,6 +6,7 @@
 #ifndef TILEWISE_TRACER_LAUNCHING_H
 #define TILEWISE_TRACER_LAUNCHING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tracer/cupti_find.h"
@@ -13,6 +14,10 @@
 /* `api` is kept. Before the callback is given away. */
 void launching_start(const struct cupti_functions *api);
 cupti_callback launching_callback;
+
+/* Have launches called back, while a window is open; and what happens to graphs, all the time. */
+void launching_switch(void *subscriber, bool on);
+void launching_follow_graphs(void *subscriber);
 
 /* A window opens or closes: threads that are in a launch now start anew. */
 void launching_next_window(void);

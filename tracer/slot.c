@@ -115,7 +115,7 @@ static const char family[][14] = {
     "libnvJit",  "libnvjit", "libnvshmem", "libnvinfer",  "libmkl_",
 };
 
-static bool is_of_family(const char *path)
+bool slot_is_family(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof family / sizeof *family; i++)
@@ -259,7 +259,7 @@ bool slot_is_vendor(const void *address)
     struct elf_object object;
     int kept = errno;
     bool is_vendor = slot_is_library(address);
-    if (!is_vendor && elf_at(address, &object) && is_of_family(object.name)) {
+    if (!is_vendor && elf_at(address, &object) && slot_is_family(object.name)) {
         is_vendor = true;
         learn(address);
     }

@@ -82,6 +82,8 @@ bool slot_is_library(const void *address);
 /* Or in a part of such a library, by the names of the vendors' families? Looks at the loaded
  * objects the first time that a part asks, and for every address that is in none. Keeps errno. */
 bool slot_is_vendor(const void *address);
+/* The same by the path of an object alone. */
+bool slot_is_family(const char *path);
 
 /* In a fork child: whoever was appending is not here any more. */
 void slot_after_fork(void);

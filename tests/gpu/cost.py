@@ -5,7 +5,10 @@ Three questions, each with its own method:
   - counts (and, printed, full) against no shim: two decoders that live side by side, one of them
     recorded, take short turns on one processor and one GPU; each turn is held against its neighbour;
   - windows against no shim: a window is rare, and its budget counts the time between turns too, so
-    here whole processes take turns and the mean of a long stretch counts, not its median;
+    here whole processes take turns and the mean of a long stretch counts, not its median. Beside it,
+    by turns, what CUPTI costs between the windows: it stays attached (`attached` may cost what it
+    likes, `windows` waits where that is more than half of the budget), and what the recorder
+    itself says that it cost;
   - one call of cublasGemmEx and of cublasLtMatmul, in ns, against an empty preload (call_cost.c).
 The last, times the calls of a step, is printed beside the first: what the loop's cost should be.
 """
@@ -24,14 +27,20 @@ from session import Session
 
 # "counts" is everything but GPU time; call_cost tells apart whether each call's start is kept too.
 LIMITS = {"counts": 0.005, "windows": 0.01}  # of wall time; "full" is only printed
-GPU_TIME = {"counts": "off", "windows": "windows", "full": "full"}
+OPTIONS = {
+    "counts": ["--gpu-time=off"],
+    "windows": ["--gpu-time=windows"],
+    "attached": ["--gpu-time=windows", "--gpu-budget=0.1"],
+    "full": ["--gpu-time=full"],
+}
 MODES = ("eager", "graph")
 DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
 STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
 # Turns: seconds of one, and how many of each setting in a round.
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
 TURNS = {"eager": 20, "graph": 16}
-TURN_ROUNDS, TURN_ROUND_SECONDS = 3, 38
+TURN_ROUNDS, TURN_ROUND_SECONDS, TURN_SETTING_SECONDS = 3, 14, 24
+PRINTED_ONCE = ("attached", "full")  # without a verdict, in the first round
 START_SECONDS, ANSWER_SECONDS = 60, 20
 # Processes: seconds of one mode, and of a whole process with its start.
 STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2
@@ -114,11 +123,14 @@ def _play(players: dict[str, Player]) -> dict[str, dict[str, list[tuple[float, f
 
 
 def turns(session: Session) -> None:
-    """Each round has new processes; `full` plays in the first one only."""
+    """Each round has new processes."""
     rounds: dict[str, dict[str, list]] = {}
     for number in range(TURN_ROUNDS):
-        session.need(TURN_ROUND_SECONDS)
-        settings = ["none", "counts", *(["full"] if number == 0 else [])]
+        settings = ["none", "counts", *(PRINTED_ONCE if number == 0 else [])]
+        needed = TURN_ROUND_SECONDS + TURN_SETTING_SECONDS * (len(settings) - 1)
+        if number > 0 and session.left() < needed:
+            break
+        session.need(needed)
         players: dict[str, Player] = {}
         try:
             for setting in settings:
@@ -167,7 +179,7 @@ def step_times(path: pathlib.Path) -> dict[str, list[tuple[int, int]]]:
 def _words(session: Session, setting: str, folder: pathlib.Path) -> list[str]:
     if setting == "none":
         return []
-    return session.record(folder / "traces", f"--gpu-time={GPU_TIME[setting]}")
+    return session.record(folder / "traces", *OPTIONS[setting])
 
 
 def _decode(session: Session, setting: str, number: int) -> Blocks:
@@ -197,6 +209,8 @@ def processes(session: Session, rounds_max: int = 6) -> None:
         session.need(needed)
         order = settings[:: -1 if len(rounds) % 2 else 1]
         rounds.append({setting: _decode(session, setting, len(rounds)) for setting in order})
+    traces = sorted((session.work / f"cost-windows-{len(rounds) - 1}" / "traces").glob("*.twt"))
+    session.figures["cost: windows, as the recorder has it"] = session.facts(traces)
     for mode in MODES:
         pairs = [(one["none"][mode], one["windows"][mode]) for one in rounds]
         cost = intervals.Interval(*(v - 1 for v in intervals.ratio_of_rounds(pairs)))

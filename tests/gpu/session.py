@@ -43,6 +43,16 @@ class Recording:
         return sorted((self.folder / "traces").glob("*.twt"))
 
 
+def _with_text_keys(value):
+    """As JSON wants it."""
+    if isinstance(value, Mapping):
+        return {
+            key if isinstance(key, str) else str(key): _with_text_keys(one)
+            for key, one in value.items()
+        }
+    return [_with_text_keys(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
 class Session:
     def __init__(
         self, build: pathlib.Path, tools: pathlib.Path, work: pathlib.Path, minutes: float
@@ -64,6 +74,7 @@ class Session:
             raise OutOfTime(f"{seconds:.0f} s needed, {max(0.0, self.left()):.0f} s left")
 
     def check(self, name: str, ok: bool | None, **detail) -> None:
+        detail = _with_text_keys(detail)
         self.checks.append(Check(name, ok, detail))
         print(f"{'ok' if ok else 'not ok'} {len(self.checks)} - {name}", flush=True)
         if not ok:
@@ -95,6 +106,13 @@ class Session:
         if done.returncode not in (0, 1):
             raise RuntimeError(f"tilewise report: {done.stderr.strip()}")
         return json.loads(done.stdout)
+
+    def facts(self, traces: Iterable[pathlib.Path]) -> list[str]:
+        """What the recorder says of GPU time."""
+        command = [self.tilewise, "info", *map(str, traces)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        lines = [line.strip() for line in done.stdout.splitlines()]
+        return [line for line in lines if line.startswith(("GPU:", "cupti:", "gpu_time_cost:"))]
 
     def recorded(
         self,

@@ -53,6 +53,32 @@ Test(config, settings)
     cr_assert_eq(config.size_cap_bytes, 3072);
 }
 
+Test(config, gpu_time_is_left_to_an_announced_tool)
+{
+    static const struct {
+        const char *variable;
+        bool taken;
+    } cases[] = {
+        { "NSYS_PROFILING_SESSION_ID=7", true },
+        { "KINETO_USE_DAEMON=1", true },
+        { "KINETO_CONFIG=/etc/libkineto.conf", true },
+        { "CUDA_INJECTION64_PATH=/opt/tool.so", true },
+        { "CUDA_INJECTION64_PATH=/x/libtilewise-tracer.so", false },
+        { "CUDA_INJECTION64_PATH=", false },
+        { "KINETO_USE_DAEMON=", false },
+        { "KINETO_LOG_LEVEL=3", false },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const wanted[] = { "TILEWISE_OUT=/d", "TILEWISE_GPU_TIME=full",
+                                       cases[i].variable, NULL };
+        const char *const unwanted[] = { "TILEWISE_OUT=/d", cases[i].variable, NULL };
+        cr_assert(load(wanted, "x"));
+        cr_assert_eq(config.gpu_taken, cases[i].taken, "%s", cases[i].variable);
+        cr_assert(load(unwanted, "x"));
+        cr_assert(!config.gpu_taken);
+    }
+}
+
 Test(config, a_directory_that_is_too_long_records_nothing)
 {
     static char text[8192] = "TILEWISE_OUT=";

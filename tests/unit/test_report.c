@@ -519,6 +519,53 @@ Test(report_text, loss_is_named_by_cause, .init = setup)
     cr_assert(has(print(TEXT), "dropped: 10 calls, thread_cap"));
 }
 
+static void add_fact(const char *key, const char *value)
+{
+    trace->facts[trace->s.nfacts++] = (struct reader_fact){ .key = key, .value = value };
+}
+
+Test(report, what_the_recorder_could_not_see_stands_at_the_top, .init = build_trace)
+{
+    add_fact("bypassed_by", "libonnx.so");
+    add_fact("cupti", "busy (another tool)");
+    add_fact("note", "CUDA graphs of unknown content were launched: not counted");
+    add_fact("static_library", "main <b> (calls in it are not seen)");
+    analyse();
+    char *text = print(TEXT), *lines = parse(print(JSON));
+    cr_assert_eq(analysis->nnotes, 4);
+    cr_assert(has(text, "\nnote: libonnx.so goes past the recorder"));
+    cr_assert_lt(strstr(text, "\nnote: GPU time was not measured all the time: busy"),
+                 strstr(text, "heat x stability"));
+    cr_assert(has(print(MD), "> Note: "));
+    cr_assert(has(print(HTML), "cuBLAS is linked statically into main &lt;b&gt;"));
+    expect(lines, "trace.notes.2", "CUDA graphs of unknown content were launched: not counted");
+    cr_assert_not_null(value_of(lines, "notes.0"));
+}
+
+Test(report, what_was_seen_is_worth_no_warning, .init = build_trace)
+{
+    add_fact("cupti", "full");
+    add_fact("cupti", "windows");
+    add_fact("library", "libcublas.so.13");
+    analyse();
+    cr_assert_eq(analysis->nnotes, 0);
+    cr_assert_null(value_of(parse(print(JSON)), "trace.notes.0"));
+}
+
+Test(report, many_warnings_leave_room_for_other_notes, .init = build_trace)
+{
+    static struct reader_fact many[100];
+    for (int i = 0; i < 100; i++)
+        many[i] = (struct reader_fact){ .key = "bypassed_by", .value = "lib.so" };
+    trace->s.facts = many;
+    trace->s.nfacts = 100;
+    trace->s.complete = false;
+    analyse();
+    char *text = print(TEXT);
+    cr_assert(has(text, "note: 84 more warnings of the recorder"));
+    cr_assert(has(text, "note: the recording did not end cleanly"));
+}
+
 Test(report_text, withheld_stands_at_the_top, .init = build_trace)
 {
     policy.evidence.windows = 21;

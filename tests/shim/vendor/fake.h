@@ -38,6 +38,8 @@ extern int fake_nested;
 extern int fake_runtime_version;
 /* What a function of the runtime or driver returns, without doing anything; 0: it works. */
 extern fake_rows fake_gpu_rows;
+/* A function of the runtime or driver where no preload stands in front of it; NULL: no such. */
+void *fake_gpu_past(const char *symbol);
 
 /* "SYMBOL EXECUTED" for each row that was executed. */
 static inline void fake_print(fake_rows *rows)

@@ -295,7 +295,7 @@ int cuDeviceGetName(char *name, int bytes, int device)
 #define GRAPH_DESTROY_EXEC_DRIVER   cuGraphExecDestroy
 
 #define ROW(family, symbol)                                                                        \
-    int symbol(family##_PARAMS)                                                                    \
+    static int own_##symbol(family##_PARAMS)                                                       \
     {                                                                                              \
         struct fake_row *row = &rows[AT_##symbol];                                                 \
         if (row->status)                                                                           \
@@ -304,6 +304,10 @@ int cuDeviceGetName(char *name, int bytes, int device)
         if (fake_nested && strncmp(#symbol, "cuda", 4) == 0)                                       \
             return family##_DRIVER(family##_ARGS);                                                 \
         return family##_DO;                                                                        \
+    }                                                                                              \
+    int symbol(family##_PARAMS)                                                                    \
+    {                                                                                              \
+        return own_##symbol(family##_ARGS);                                                        \
     }
 #include "tracer/graph.def"
 #undef ROW
@@ -311,7 +315,7 @@ int cuDeviceGetName(char *name, int bytes, int device)
 /* The driver gives its newest version of a name. */
 #define ROW(family, symbol)                                                                        \
     int symbol(family##_PARAMS);                                                                   \
-    int symbol(family##_PARAMS)                                                                    \
+    static int own_##symbol(family##_PARAMS)                                                       \
     {                                                                                              \
         static void *own;                                                                          \
         char second[64];                                                                           \
@@ -323,6 +327,27 @@ int cuDeviceGetName(char *name, int bytes, int device)
         if (!*address)                                                                             \
             *address = dlsym(own, name);                                                           \
         return *address ? 0 : 500;                                                                 \
+    }                                                                                              \
+    int symbol(family##_PARAMS)                                                                    \
+    {                                                                                              \
+        return own_##symbol(family##_ARGS);                                                        \
     }
 #include "tracer/driver.def"
 #undef ROW
+
+void *fake_gpu_past(const char *symbol)
+{
+    static const struct {
+        const char *symbol;
+        void *own;
+    } table[] = {
+#define ROW(family, symbol) { #symbol, (void *)(uintptr_t)own_##symbol },
+#include "tracer/driver.def"
+#include "tracer/graph.def"
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].symbol, symbol) == 0)
+            return table[i].own;
+    return NULL;
+}

@@ -89,6 +89,15 @@ static void streams(void)
     }
 }
 
+/* More at once than a window has room for on its timeline, and than a frame of the trace holds. */
+static void many(void)
+{
+    for (int i = 0; i < 40000; i++) {
+        fake_how(&(struct fake_launch){ .stream = 1 + (uint32_t)i % 50 });
+        sgemm(1, 8);
+    }
+}
+
 static void paced(int calls)
 {
     const struct timespec pause = { 0, 1000000 };
@@ -156,9 +165,9 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*run)(void);
-    } scenarios[] = { { "eager", eager },   { "graph", graph },    { "streams", streams },
-                      { "slowly", slowly }, { "long", longer },    { "profiler", profiler },
-                      { "forked", forked }, { "threads", threads } };
+    } scenarios[] = { { "eager", eager },   { "graph", graph },     { "streams", streams },
+                      { "slowly", slowly }, { "long", longer },     { "profiler", profiler },
+                      { "forked", forked }, { "threads", threads }, { "many", many } };
     fake_cublas_inner = launch;
     stream = fake_stream();
     cublasCreate_v2(&handle);

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -95,8 +94,7 @@ static void one(void)
     void *graph = captured(s, 5, 2), *exec = instantiated(graph);
     cudaGraphDestroy(graph); /* as PyTorch does */
     launch(exec, s, 100);
-    cublasHandle_t h = handle_on(s);
-    sgemm(h, 3); /* and outside of a graph */
+    sgemm(handle_on(s), 3); /* and outside of a graph */
     cudaGraphExecDestroy(exec);
 }
 
@@ -407,10 +405,9 @@ static void grouped(void)
     struct fake_stream *s = fake_stream();
     const cublasOperation_t n[1] = { 0 };
     const int eight[1] = { 8 };
-    cublasHandle_t h = handle_on(s);
     cudaStreamBeginCapture(s, 0);
-    cublasSgemmGroupedBatched(h, n, n, eight, eight, eight, NULL, NULL, eight, NULL, eight, NULL,
-                              NULL, eight, 1, eight);
+    cublasSgemmGroupedBatched(handle_on(s), n, n, eight, eight, eight, NULL, NULL, eight, NULL,
+                              eight, NULL, NULL, eight, 1, eight);
     launch(instantiated(end(s)), s, 9);
 }
 
@@ -467,34 +464,32 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } scenario[] = {
-        { "one", one },
-        { "never_launched", never_launched },
-        { "child", child },
-        { "launch_in_capture", launch_in_capture },
-        { "update", update },
-        { "update_refused", update_refused },
-        { "generic_child", generic_child },
-        { "deep", deep },
-        { "set_child", set_child },
-        { "conditional", conditional },
-        { "conditional_empty", conditional_empty },
-        { "device_launch", device_launch },
-        { "modes", modes },
-        { "invalid_joined", invalid_joined },
-        { "clone", cloned },
-        { "reuse", reuse },
-        { "into_existing", into_existing },
-        { "joined", joined },
-        { "invalid", invalid },
-        { "driver", driver },
-        { "nested", nested },
-        { "by_address", by_address },
-        { "grouped", grouped },
-        { "threads", threads },
-        { "paused", paused },
-        { "unknown", unknown },
-    };
+    } scenario[] = { { "one", one },
+                     { "never_launched", never_launched },
+                     { "child", child },
+                     { "launch_in_capture", launch_in_capture },
+                     { "update", update },
+                     { "update_refused", update_refused },
+                     { "generic_child", generic_child },
+                     { "deep", deep },
+                     { "set_child", set_child },
+                     { "conditional", conditional },
+                     { "conditional_empty", conditional_empty },
+                     { "device_launch", device_launch },
+                     { "modes", modes },
+                     { "invalid_joined", invalid_joined },
+                     { "clone", cloned },
+                     { "reuse", reuse },
+                     { "into_existing", into_existing },
+                     { "joined", joined },
+                     { "invalid", invalid },
+                     { "driver", driver },
+                     { "nested", nested },
+                     { "by_address", by_address },
+                     { "grouped", grouped },
+                     { "threads", threads },
+                     { "paused", paused },
+                     { "unknown", unknown } };
     for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++)
         if (argc == 2 && strcmp(argv[1], scenario[i].name) == 0) {
             scenario[i].run();

@@ -2,7 +2,10 @@
  *
  * Calls every row of nccl.def: once refused, then accepted once on each of two communicators;
  * prints what the trace must hold. A family without a case here does not compile.
+ * `host_nccl group`: nested groups, on a communicator and on one split off.
  */
+#include <string.h>
+
 #include "fake.h"
 #include "rowtext.h"
 #include "tracer/nccl.h"
@@ -11,6 +14,9 @@
 #include "tracer/nccl.def"
 #undef ROW
 extern fake_rows fake_nccl_rows;
+ncclResult_t ncclGroupStart(void);
+ncclResult_t ncclGroupEnd(void);
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *made, void *config);
 
 enum { COUNT = 12345, BF16 = 9, MAX = 2 };
 
@@ -29,7 +35,7 @@ enum { COUNT = 12345, BF16 = 9, MAX = 2 };
 #define NCCL_RECEIVED_MATH     0
 #define NCCL_SENT_MATH         0
 
-static void expect(const char *symbol, int ranks, int math)
+static void expect(const char *symbol, int ranks, int math, unsigned calls)
 {
     const struct tilewise_signature s = {
         .op = TILEWISE_OP_COLLECTIVE,
@@ -42,11 +48,45 @@ static void expect(const char *symbol, int ranks, int math)
         .k = 1,
         .batch = 1,
     };
-    rowtext_print(symbol, &s, 1);
+    rowtext_print(symbol, &s, calls);
 }
 
-int main(void)
+static unsigned long long executed(void)
 {
+    unsigned long long sum = 0;
+    for (struct fake_row *r = fake_nccl_rows(); r->symbol; r++)
+        sum += r->executed;
+    return sum;
+}
+
+static int group(void)
+{
+    enum { EXCHANGES = 3 };
+    int all = 8;
+    ncclComm_t c = (ncclComm_t)(void *)&all, half;
+    ncclCommSplit(c, 0, 0, &half, NULL);
+    ncclGroupStart();
+    for (int i = 0; i < EXCHANGES; i++) {
+        ncclGroupStart();
+        ncclSend(NCCL_SENT_CASE);
+        ncclRecv(NCCL_RECEIVED_CASE);
+        ncclGroupEnd();
+    }
+    ncclAllReduce(NULL, NULL, COUNT, BF16, MAX, half, NULL);
+    int wrong = executed() != 0;
+    ncclGroupEnd();
+    ncclAllReduce(NCCL_REDUCED_CASE);
+    expect("ncclSend", all, NCCL_SENT_MATH, EXCHANGES);
+    expect("ncclRecv", all, NCCL_RECEIVED_MATH, EXCHANGES);
+    expect("ncclAllReduce", all / 2, NCCL_REDUCED_MATH, 1);
+    expect("ncclAllReduce", all, NCCL_REDUCED_MATH, 1);
+    return wrong || executed() != 2 * EXCHANGES + 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2)
+        return strcmp(argv[1], "group") == 0 ? group() : 64;
     int ranks[2] = { 8, 2 }, wrong = 0;
     struct fake_row *row = fake_nccl_rows();
     for (int i = 0; i < 2; i++) {
@@ -57,7 +97,7 @@ int main(void)
     wrong += !i && symbol(family##_CASE) != 5;                                                     \
     row->status = 0;                                                                               \
     wrong += symbol(family##_CASE) != 0;                                                           \
-    expect(#symbol, ranks[i], family##_MATH);                                                      \
+    expect(#symbol, ranks[i], family##_MATH, 1);                                                   \
     row++;
 #include "tracer/nccl.def"
 #undef ROW

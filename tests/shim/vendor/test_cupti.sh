@@ -91,6 +91,9 @@ off() { ran off off "" eager && holds off "gpu == {} and shapes[8]['calls'] == 1
 check "off: nothing is asked of CUPTI" off
 busy() { ran busy full busy eager && says busy "busy" && holds busy "gpu == {} and shapes[8]['calls'] == 100"; }
 check "another tool has subscribed: calls are counted, and it is said" busy
+warned() { "$TILEWISE" info "$work/$1"/*.twt | grep "^  warning: GPU time was not measured all the time: $2"; }
+check "info warns of it" warned busy busy
+check "info has no warning where GPU time was measured" eval "! warned full ''"
 old() { ran old full old eager && says old "absent"; }
 check "a CUPTI that is too old is left alone" old
 absent() { TILEWISE_GPU_TIME=full recorded absent "$VENDOR_BIN/host_graph" one && says absent "absent" && same_calls absent; }
@@ -101,6 +104,8 @@ ours() { CUDA_INJECTION64_PATH=$SHIM ran ours full "" eager && holds ours "gpu['
 check "we are no other tool" ours
 nsys() { NSYS_PROFILING_SESSION_ID=1 ran nsys full "" eager && says nsys "busy (another tool"; }
 check "a run under Nsight Systems is left alone" nsys
+kineto() { KINETO_USE_DAEMON=1 ran kineto full "" eager && says kineto "busy (another tool" && holds kineto "gpu == {} and shapes[8]['calls'] == 100"; }
+check "a run that Kineto's daemon profiles is left alone" kineto
 profiler() {
     ran profiler full "" profiler && grep -qx "subscribe 0" "$work/profiler.said" &&
         says profiler "busy (a profiler" && holds profiler "$adds_up and gpu['launches'] == 100 and shapes[8]['calls'] == 100"
@@ -108,6 +113,10 @@ profiler() {
 check "a profiler in the process gets CUPTI, and we leave" profiler
 forked() { ran forked full "" forked && holds forked "shapes[8]['calls'] == 25 and gpu['launches'] == 40"; }
 check "a forked child counts calls and leaves CUPTI alone" forked
+many() { ran many full "" many && holds many "$adds_up and gpu['launches'] == 80000 and gpu['dropped'] == 0"; }
+check "more kernels than a window's timeline and a frame hold: all are counted" many
+check "more kernels than a window's timeline holds: the rest is missing" holds many \
+    "(gpu['timeline']['kernels'], gpu['timeline']['missing'], gpu['timeline']['streams']) == (65536, 80000 - 65536, 50)"
 threads() {
     ran threads full "" threads && holds threads "$adds_up and gpu['launches'] == 2 * 2001" &&
         holds threads "all(shapes[m]['gpu_time_ns'] == shapes[m]['calls'] * 3500 for m in (8, 16, 24, 32))"
@@ -118,7 +127,7 @@ in_words() {
         "$TILEWISE" report "$work"/full/*.twt | grep -q "flash_attention"
 }
 check "info and report say it in words" in_words
-whole() { for name in full graph streams drop zero windows profiler threads; do
+whole() { for name in full graph streams drop zero windows profiler threads many; do
     "$TILEWISE" validate "$work/$name"/*.twt || return 1
 done; }
 check "the counters agree with the rows" whole

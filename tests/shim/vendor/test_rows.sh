@@ -25,6 +25,8 @@ check "NCCL: every row has a case" each_nccl_row_said
 check "NCCL: every row is recorded with its size, type and ranks" same_rows nccl
 check "NCCL: refused calls are counted apart" \
     equal "$(counter failed nccl) $(counter dropped nccl)" "$(rows nccl.def | wc -l) 0"
+groups() { recorded group "$VENDOR_BIN/host_nccl" group && same_rows group; }
+check "NCCL: calls inside of groups count once, a split communicator has its own ranks" groups
 check "cuDNN: every row is forwarded, refused and accepted" recorded cudnn "$VENDOR_BIN/host_cudnn"
 each_cudnn_row_said() { diff <(rows cudnn.def) <(cut -d' ' -f1 "$work/cudnn.said" | LC_ALL=C sort -u); }
 check "cuDNN: every row has a case" each_cudnn_row_said
