@@ -14,6 +14,9 @@ static struct causal_group group_of(const struct analysis_group *g)
 
 enum status causal_attach(struct analysis *a)
 {
+    const struct summary *s = a->summary;
+    if (s->is_of_phase || (s->events == 0 && s->gpu.intervals == 0))
+        return ST_OK;
     size_t count = a->nops + a->nclasses;
     struct causal_group *groups = calloc(count + 1, sizeof *groups);
     struct fault fault = { .text = "" };
@@ -21,7 +24,7 @@ enum status causal_attach(struct analysis *a)
         return ST_NOMEM;
     for (size_t i = 0; i < count; i++)
         groups[i] = group_of(i < a->nops ? &a->ops[i] : &a->classes[i - a->nops]);
-    enum status st = causal_measure(&a->causal, a->summary, groups, count, &fault);
+    enum status st = causal_measure(&a->causal, s, groups, count, &fault);
     free(groups);
     if (st == ST_OK || st == ST_NOMEM)
         return st;

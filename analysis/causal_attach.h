@@ -10,8 +10,8 @@
 
 #include "analysis/analysis.h"
 
-/* Fill a->causal: effects of all ops, then of all classes. Where the files cannot be read again it
- * stays NULL, and a->timeline_fault has the cause. NOMEM. */
+/* Fill a->causal: effects of all ops, then of all classes. It stays NULL where there is nothing to
+ * replay, and where the files cannot be read again: then a->timeline_fault has the cause. NOMEM. */
 enum status causal_attach(struct analysis *a);
 
 /* "idle": { "host", "kernel", "communication", "copy", "of" } */

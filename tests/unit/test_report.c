@@ -465,8 +465,7 @@ Test(analysis, a_result_above_the_ceiling_is_an_error_in_the_notes, .init = setu
     cr_assert(has(analysis->notes[0], "error: 3 baseline and 3 candidate results are above the "
                                       "measured ceiling (first: f32 gemm 16x384x1536"),
               "%s", analysis->notes[0]);
-    cr_assert_eq(analysis->nnotes, 2);
-    cr_assert(has(analysis->notes[1], "the timeline could not be read: fixture.twt"));
+    cr_assert_eq(analysis->nnotes, 1);
     cr_assert_neq(analysis->ops[0].decision.verdict, DECIDE_PILOT);
 }
 
@@ -929,6 +928,15 @@ Test(report, a_share_in_the_place_of_heat_is_marked, .init = setup)
     cr_assert(has(print(JSON), "\"of\": null"));
     analysis->ops[0].heat.method = HEAT_CAUSAL;
     cr_assert(has(print(JSON), "\"method\": \"causal\""));
+}
+
+Test(report, a_timeline_that_cannot_be_read_is_told, .init = build_trace)
+{
+    trace->s.events = 1;
+    analyse();
+    cr_assert_eq(analysis->nnotes, 1);
+    cr_assert(has(analysis->notes[0], "the timeline could not be read: fixture.twt"));
+    cr_assert_eq(analysis->ops[0].heat.method, HEAT_WALL_SHARE);
 }
 
 Test(report, idle_time_is_told_with_its_causes, .init = setup)
