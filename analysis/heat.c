@@ -105,6 +105,7 @@ void heat_refine(struct heat *h, const struct causal_effect *effect, const struc
     h->lo = effect->lo;
     h->hi = effect->hi;
     if (effect->source == CAUSAL_STREAMS) {
+        h->is_of_gpu = true;
         h->busy_share = effect->busy_share;
         h->wall_share = effect->wall_share;
     }

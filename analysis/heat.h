@@ -19,6 +19,7 @@ const char *heat_method_name(enum heat_method method); /* "wall_share", "causal"
 
 struct heat {
     enum heat_method method;
+    bool is_of_gpu; /* the shares are those of a GPU's time */
     double busy_share, wall_share;
     double value, lo, hi; /* by that method, with its 95 % interval; NaN if unknown */
     double ceiling;       /* 1 / (1 - value): speed-up of the whole if the group took no time */

@@ -120,6 +120,7 @@ Test(heat, of_a_gpu_the_shares_are_its_own, .init = setup)
     const struct causal_effect e = { CAUSAL_STREAMS, 0.3, 0.25, 0.35, 0.8, 0.4 };
     heat_refine(&h, &e, &policy);
     cr_assert_eq(h.level, HEAT_HIGH);
+    cr_assert(h.is_of_gpu);
     cr_assert_eq(h.busy_share, 0.8);
     cr_assert_eq(h.wall_share, 0.4);
 }
