@@ -6,6 +6,8 @@
 #ifndef TILEWISE_ANALYSIS_MIX_H
 #define TILEWISE_ANALYSIS_MIX_H
 
+#include <stdbool.h>
+
 #include "analysis/prng.h"
 #include "traces/summary.h"
 
@@ -24,6 +26,10 @@ struct mix {
     size_t *first; /* window w holds cells first[w] .. first[w + 1] - 1, ordered by key */
     struct mix_cell *cells;
 };
+
+/* Time of one call of each member: that of its kernels where any of them was measured on a GPU
+ * (what was not gets the mean of the others), else that of the call itself. Was any measured? */
+bool mix_call_ns(const struct summary *s, const uint32_t *members, size_t count, double *call_ns);
 
 /* Collect the group: `members` are indexes into the summary's signatures, ascending; key[i] < nkeys
  * numbers the shape of members[i]. Totals are of the signatures, windows of the windows. NOMEM. */

@@ -20,7 +20,8 @@ struct group {
     const struct summary *summary;
     const uint32_t *members;
     size_t count;
-    uint32_t *chosen; /* scratch, one per member */
+    uint32_t *chosen;  /* scratch, one per member */
+    double *member_ns; /* time of all calls of each, on the GPU where that was measured */
     double time_ns;
     const struct policy *policy;
 };
@@ -40,9 +41,9 @@ static enum status add(struct regimes *out, const struct group *g, struct regime
             continue;
         g->chosen[count++] = g->members[i];
         regime.calls += row_of(g, i)->calls;
-        regime.time_ns += row_of(g, i)->time_ns;
+        regime.time_ns += g->member_ns[i];
     }
-    regime.time_share = (double)regime.time_ns / g->time_ns;
+    regime.time_share = regime.time_ns / g->time_ns;
     struct regime *r = &out->regime[out->count];
     *r = regime;
     enum status st = stability_measure(&r->stability, g->summary, g->chosen, count, g->policy);
@@ -65,17 +66,17 @@ static void find_phases(const struct group *g, uint32_t *phase_of)
     const struct summary_phases *p = &g->summary->phases;
     size_t cell = 0;
     for (size_t i = 0; i < g->count; i++) {
-        uint64_t most = 0;
+        uint64_t most = 0; /* calls: what a graph launches has no time on the host */
         phase_of[i] = UINT32_MAX;
         while (cell < p->ncells && p->cells[cell].signature < g->members[i])
             cell++;
         for (; cell < p->ncells && p->cells[cell].signature == g->members[i]; cell++) {
-            if (p->cells[cell].time_ns <= most)
+            if (p->cells[cell].calls <= most)
                 continue;
-            most = p->cells[cell].time_ns;
+            most = p->cells[cell].calls;
             phase_of[i] = p->cells[cell].phase;
         }
-        if (2 * (double)most < (double)row_of(g, i)->time_ns)
+        if (2 * (double)most < (double)row_of(g, i)->calls)
             phase_of[i] = UINT32_MAX;
     }
 }
@@ -102,7 +103,7 @@ static enum status add_phases(struct regimes *out, const struct group *g, const 
         times[p] = (struct phase_time){ (uint32_t)p, 0 };
     for (size_t i = 0; i < g->count; i++)
         if (phase_of[i] != UINT32_MAX)
-            times[phase_of[i]].time_ns += (double)row_of(g, i)->time_ns;
+            times[phase_of[i]].time_ns += g->member_ns[i];
     qsort(times, count, sizeof *times, by_phase_time);
     while (used < count && used < REGIMES_MAX &&
            times[used].time_ns >= phase_share_least * g->time_ns)
@@ -179,8 +180,7 @@ static double split(const struct group *g, enum shape_dimension d, struct size *
     double best = 0;
     for (size_t i = 0; i < g->count; i++) {
         int64_t value = shape_dimension(&row_of(g, i)->signature, d);
-        sizes[i] = (struct size){ value, log2(value > 1 ? (double)value : 1),
-                                  (double)row_of(g, i)->time_ns };
+        sizes[i] = (struct size){ value, log2(value > 1 ? (double)value : 1), g->member_ns[i] };
     }
     qsort(sizes, g->count, sizeof *sizes, by_value);
     for (size_t i = 0; i < g->count; i++)
@@ -246,15 +246,21 @@ enum status regimes_measure(struct regimes *out, const struct summary *s, const 
     *out = (struct regimes){ 0 };
     g.chosen = calloc(count + 1, sizeof *g.chosen);
     bool *is_of = calloc(count + 1, sizeof *is_of);
-    for (size_t i = 0; i < count; i++)
-        g.time_ns += (double)s->signatures[members[i]].time_ns;
-    enum status st = g.chosen && is_of ? ST_OK : ST_NOMEM;
+    g.member_ns = calloc(count + 1, sizeof *g.member_ns);
+    enum status st = g.chosen && is_of && g.member_ns ? ST_OK : ST_NOMEM;
+    if (st == ST_OK)
+        mix_call_ns(s, members, count, g.member_ns);
+    for (size_t i = 0; i < count && st == ST_OK; i++) {
+        g.member_ns[i] *= (double)s->signatures[members[i]].calls;
+        g.time_ns += g.member_ns[i];
+    }
     if (st == ST_OK && g.time_ns > 0)
         st = by_phase(out, &g, is_of);
     if (st == ST_OK && g.time_ns > 0 && out->count == 0)
         st = by_cluster(out, &g, whole, is_of);
     free(g.chosen);
     free(is_of);
+    free(g.member_ns);
     qsort(out->regime, out->count, sizeof *out->regime, by_time);
     return st;
 }
@@ -323,7 +329,7 @@ void regimes_json(yajl_gen g, const struct regimes *r)
         json_key_text(g, "name", name);
         json_key_text(g, "by", one->phase ? "phase" : "shape");
         json_key_whole(g, "calls", one->calls);
-        json_key_whole(g, "time_ns", one->time_ns);
+        json_key_real(g, "time_ns", one->time_ns);
         json_key_real(g, "time_share", one->time_share);
         json_key_text(g, "level", stability_level_name(one->stability.level));
         json_key_real(g, "effective_shapes", raw->effective_shapes);

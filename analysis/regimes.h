@@ -3,7 +3,7 @@
  * Regimes of an operation, such as prefill and decode of one server: parts of its calls whose
  * shapes are to be judged apart. They are the phases that the program named (record --nvtx) where
  * its time is in several; else the two clusters of the sizes of a moving dimension, where there
- * clearly are two. A signature belongs to the phase that holds most of its time.
+ * clearly are two. A signature belongs to the phase that holds most of its calls.
  */
 #ifndef TILEWISE_ANALYSIS_REGIMES_H
 #define TILEWISE_ANALYSIS_REGIMES_H
@@ -19,8 +19,8 @@ struct regime {
     const char *phase;              /* its name, not escaped; NULL: a cluster of shapes */
     enum shape_dimension dimension; /* of a cluster: which one, and its least and largest value */
     int64_t least, most;
-    uint64_t calls, time_ns;
-    double time_share; /* of the operation */
+    uint64_t calls;
+    double time_ns, time_share; /* of its calls, on the GPU where that was measured; of the op */
     struct stability stability;
 };
 
