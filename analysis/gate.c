@@ -172,8 +172,7 @@ static void check_chosen(struct work *k, const struct result_candidate *chosen,
 
 static void check_replays(struct work *k)
 {
-    const struct result_set *before = k->in->diff->side[DIFF_BEFORE]->results,
-                            *now = k->in->now->results;
+    const struct result_set *before = k->in->replayed, *now = k->in->now->results;
     if (before->nruns == 0 || now->nruns == 0)
         return;
     if (!k->in->any_hardware &&
@@ -260,11 +259,9 @@ enum status gate_run(struct gate **out, const struct gate_input *in, struct faul
     struct work k = { .in = in, .policy = &in->now->policy->gate, .gate = g };
     check_evidence(&k);
     check_results(&k);
-    if (in->diff) {
-        check_replays(&k);
-        for (size_t i = 0; i < in->diff->nops; i++)
-            check_op(&k, &in->diff->ops[i]);
-    }
+    check_replays(&k);
+    for (size_t i = 0; in->diff && i < in->diff->nops; i++)
+        check_op(&k, &in->diff->ops[i]);
     if (k.out_of_memory) {
         gate_free(g);
         *out = NULL;

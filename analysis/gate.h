@@ -42,10 +42,11 @@ struct gate {
 };
 
 struct gate_input {
-    const struct analysis *now; /* its policy is the one that counts */
-    const struct diff *diff;    /* from the base to `now`; NULL: without a base */
-    const char *kernels;        /* "a,b": these may not lose to the library; "" for none */
-    bool any_hardware;          /* compare replays of different machines */
+    const struct analysis *now;        /* its policy is the one that counts */
+    const struct diff *diff;           /* from the base's traces to `now`; NULL: it has none */
+    const struct result_set *replayed; /* the base's replays; may hold nothing */
+    const char *kernels;               /* "a,b": these may not lose to the library; "" for none */
+    bool any_hardware;                 /* compare replays of different machines */
 };
 
 /* NOMEM. */

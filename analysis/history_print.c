@@ -75,7 +75,7 @@ static const char *interval(double value, double lo, double hi, char text[CELL_B
 static void op_table(const struct history *h, const struct policy *policy, const uint8_t op[2],
                      FILE *out, bool markdown)
 {
-    static const int widths[] = { 20, 26, 22, 14, 20, 12, 8 };
+    static const int widths[] = { 20, 26, 13, 7, 24, 10, 8 };
     static const char *const names[] = { "date", "library",    "verdict", "changed",
                                          "heat", "library ns", "speed-up" };
     const struct table t = { out, markdown, widths };

@@ -14,7 +14,7 @@ static const struct option_row rows[] = {
     { "policy", 'p', OPTION_TEXT, "FILE", "thresholds, and what fails, in YAML", &policy_path,
       NULL },
     { "base", 'b', OPTION_TEXT, "BASE",
-      "what it was before: a trace, or a directory of traces and results", &base, NULL },
+      "what it was before: a trace, a result, or a directory of them (or a history)", &base, NULL },
     { "kernel", 'k', OPTION_TEXT, "NAMES", "kernels that may not lose to the library (comma list)",
       &kernels, NULL },
     { "any-hardware", 0, OPTION_FLAG, NULL, "compare with a base of another machine", &any_hardware,
@@ -64,9 +64,9 @@ static enum status run(struct inputs *before, struct inputs *now, char *const *a
         st = inputs_read(now, args, count, &policy, fault);
     if (st == ST_OK && base[0])
         st = inputs_read(before, &base_path, 1, &policy, fault);
-    if (st == ST_OK && base[0])
+    if (st == ST_OK && before->analysis)
         st = diff_build(&d, before->analysis, now->analysis, fault);
-    const struct gate_input in = { now->analysis, d, kernels, any_hardware };
+    const struct gate_input in = { now->analysis, d, &before->results, kernels, any_hardware };
     if (st == ST_OK)
         st = gate_run(&g, &in, fault);
     if (st == ST_OK) {
@@ -83,7 +83,7 @@ int cmd_gate(int argc, char **argv)
     int first, code = options_parse(&usage, argc, argv, &first);
     if (code >= 0)
         return code;
-    struct inputs before = { .summary = NULL }, now = { .summary = NULL };
+    struct inputs before = { .may_lack_traces = true }, now = { .summary = NULL };
     struct fault fault = { .status = ST_NOMEM };
     size_t failing = 0;
     enum status st = run(&before, &now, argv + first, (size_t)(argc - first), &failing, &fault);

@@ -173,20 +173,23 @@ static enum status read_shelf(struct shelf *s, char *const *args, struct fault *
     return st;
 }
 
+/* The library itself: the line that kernels have to cross. */
+#define PLOT "plot 1 with lines linecolor rgb \"#888888\" dashtype 2 title \"library\""
+
 /* What the chart's script is made from. */
 struct chart {
     const struct history *h;
     const struct policy *policy;
 };
 
-/* A date comes from a file: only its digits and dashes reach gnuplot. */
+/* A date comes from a file: only digits, dashes and colons reach gnuplot. "2026-11-30 07:52". */
 static void print_date(FILE *script, const char *date)
 {
-    char clean[11] = "";
+    char clean[17] = "";
     size_t used = 0;
     for (; *date && used < sizeof clean - 1; date++)
-        if ((*date >= '0' && *date <= '9') || *date == '-')
-            clean[used++] = *date;
+        if ((*date >= '0' && *date <= '9') || *date == '-' || *date == ':' || *date == 'T')
+            clean[used++] = (char)(*date == 'T' ? ' ' : *date);
     fputs(used ? clean : "undated", script);
 }
 
@@ -202,52 +205,68 @@ static void print_dates(FILE *script, const struct history *h)
     fprintf(script, ")\nset xrange [-0.5:%zu.5]\n", h->nentries - 1);
 }
 
+/* The curve of one operation; returns how many points it has. */
+static size_t print_op(FILE *script, const struct chart *c, const uint8_t op[2], size_t number)
+{
+    size_t points = 0;
+    fprintf(script, "$op%zu << END\n", number);
+    for (size_t e = 0; e < c->h->nentries; e++) {
+        struct history_cost cost = history_cost(&c->h->entries[e], op[0], op[1], c->policy);
+        if (!(cost.library_ns > 0))
+            continue;
+        fprintf(script, "%zu %.6g\n", e, cost.library_ns / cost.table_ns);
+        points++;
+    }
+    fputs("END\n", script);
+    return points;
+}
+
 static void print_ops(FILE *script, const struct chart *c)
 {
     uint8_t ops[CURVES_MAX][2];
-    size_t count = history_ops(c->h, ops, CURVES_MAX);
-    for (size_t i = 0; i < count; i++) {
-        fprintf(script, "$op%zu << END\n", i);
-        for (size_t e = 0; e < c->h->nentries; e++) {
-            struct history_cost cost =
-                history_cost(&c->h->entries[e], ops[i][0], ops[i][1], c->policy);
-            if (cost.library_ns > 0)
-                fprintf(script, "%zu %.6g\n", e, cost.library_ns / cost.table_ns);
-        }
-        fputs("END\n", script);
-    }
+    size_t points[CURVES_MAX], count = history_ops(c->h, ops, CURVES_MAX);
+    for (size_t i = 0; i < count; i++)
+        points[i] = print_op(script, c, ops[i], i);
     fputs(
-        "set title \"the recorded calls, by the best table of kernels: times the library\"\nplot 1 "
-        "with lines linecolor rgb \"#888888\" dashtype 2 title \"library\"",
+        "set title \"the recorded calls, by the best table of kernels: times the library\"\n" PLOT,
         script);
     for (size_t i = 0; i < count; i++)
-        fprintf(script, ", $op%zu using 1:2 with linespoints pointtype %zu title \"%s %s\"", i,
-                i + 4, tilewise_op_name(ops[i][0]), tilewise_dtype_name(ops[i][1]));
+        if (points[i])
+            fprintf(script, ", $op%zu using 1:2 with linespoints pointtype %zu title \"%s %s\"", i,
+                    i + 4, tilewise_op_name(ops[i][0]), tilewise_dtype_name(ops[i][1]));
     fputc('\n', script);
+}
+
+static size_t print_shape(FILE *script, const struct history_shape *shape, size_t number)
+{
+    size_t points = 0;
+    fprintf(script, "$shape%zu << END\n", number);
+    for (size_t p = 0; p < shape->npoints; p++) {
+        const struct history_point *point = &shape->points[p];
+        const struct result_candidate *c = point->candidate;
+        if (!c || !isfinite(c->ratio_best + c->best_lo + c->best_hi))
+            continue;
+        fprintf(script, "%zu %.6g %.6g %.6g\n", point->entry, c->ratio_best, c->best_lo,
+                c->best_hi);
+        points++;
+    }
+    fputs("END\n", script);
+    return points;
 }
 
 static void print_shapes(FILE *script, const struct history *h)
 {
-    size_t count = h->nshapes < CURVES_MAX ? h->nshapes : CURVES_MAX;
-    for (size_t i = 0; i < count; i++) {
-        fprintf(script, "$shape%zu << END\n", i);
-        for (size_t p = 0; p < h->shapes[i].npoints; p++) {
-            const struct history_point *point = &h->shapes[i].points[p];
-            const struct result_candidate *c = point->candidate;
-            if (c && isfinite(c->ratio_best) && isfinite(c->best_lo) && isfinite(c->best_hi))
-                fprintf(script, "%zu %.6g %.6g %.6g\n", point->entry, c->ratio_best, c->best_lo,
-                        c->best_hi);
-        }
-        fputs("END\n", script);
-    }
-    fputs("set title \"the best verified kernel of the largest shapes: times the library\"\nplot 1 "
-          "with lines linecolor rgb \"#888888\" dashtype 2 title \"library\"",
+    size_t points[CURVES_MAX], count = h->nshapes < CURVES_MAX ? h->nshapes : CURVES_MAX;
+    for (size_t i = 0; i < count; i++)
+        points[i] = print_shape(script, &h->shapes[i], i);
+    fputs("set title \"the best verified kernel of the largest shapes: times the library\"\n" PLOT,
           script);
     for (size_t i = 0; i < count; i++) {
         const struct tilewise_signature *s = &h->shapes[i].row->signature;
-        fprintf(script,
-                ", $shape%zu using 1:2:3:4 with yerrorlines pointtype %zu title \"%s %s %s\"", i,
-                i + 4, tilewise_op_name(s->op), words_shape(s), words_trans(s));
+        if (points[i])
+            fprintf(script,
+                    ", $shape%zu using 1:2:3:4 with yerrorlines pointtype %zu title \"%s %s %s\"",
+                    i, i + 4, tilewise_op_name(s->op), words_shape(s), words_trans(s));
     }
     fputc('\n', script);
 }

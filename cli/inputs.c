@@ -84,7 +84,7 @@ static enum status read_results(struct inputs *in, size_t *traces, struct fault 
         p->path[i] = p->path[*traces];
         p->path[(*traces)++] = path;
     }
-    if (st == ST_OK && *traces == 0)
+    if (st == ST_OK && *traces == 0 && !in->may_lack_traces)
         return fault_set(fault, ST_INVALID,
                          "%s: only results; add the .twt traces that were replayed",
                          p->count ? p->path[0] : "");
@@ -98,6 +98,8 @@ enum status inputs_read(struct inputs *in, char *const *args, size_t count,
     enum status st = inputs_expand(&in->paths, args, count, fault);
     if (st == ST_OK)
         st = read_results(in, &traces, fault);
+    if (st == ST_OK && traces == 0)
+        return ST_OK;
     if (st == ST_OK)
         st = summary_build(&in->summary, (const char *const *)in->paths.path, traces, 0, fault);
     if (st == ST_OK)

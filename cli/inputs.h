@@ -20,6 +20,7 @@ enum status inputs_expand(struct inputs_paths *out, char *const *args, size_t co
 void inputs_free_paths(struct inputs_paths *p);
 
 struct inputs {
+    bool may_lack_traces;      /* set by the caller: results alone will do */
     struct inputs_paths paths; /* the summary points into them */
     struct result_set results;
     struct summary *summary;
@@ -27,7 +28,8 @@ struct inputs {
 };
 
 /* Read everything at `args` (expanded) and analyse it. `in` is zeroed by the caller and freed in
- * every case; the policy must outlive it. INVALID where no trace is among them. */
+ * every case; the policy must outlive it. Without a trace among them INVALID, or, where it may be,
+ * neither summary nor analysis. */
 enum status inputs_read(struct inputs *in, char *const *args, size_t count,
                         const struct policy *policy, struct fault *fault);
 void inputs_free(struct inputs *in);

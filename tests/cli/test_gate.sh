@@ -14,6 +14,7 @@ gate() { "$TILEWISE" gate "$@"; }
 check "a trace alone passes" exits 0 gate "$work/base"/*.twt
 check "against itself it passes" exits 0 gate --base "$work/base" "$work/base"
 check "and says so" prints "^gate: passed" gate --base "$work/base" "$work/base"
+check "the base may be a result alone" exits 0 gate --base "$work/base/r.twr" "$work/base"
 check "drift fails" exits 1 gate --base "$work/base" "$work/other"
 check "one line names operation, numbers and threshold" prints \
     "^FAIL drift: gemm f32: the mix of shapes is 1.000 from the base .* allowed: 0.050" \

@@ -88,7 +88,7 @@ static void run(const char *kernels, bool any_hardware)
                                     &policy, NULL),
                      ST_OK);
     cr_assert_eq(diff_build(&diff, base.analysis, now.analysis, NULL), ST_OK);
-    const struct gate_input in = { now.analysis, diff, kernels, any_hardware };
+    const struct gate_input in = { now.analysis, diff, &base.results, kernels, any_hardware };
     cr_assert_eq(gate_run(&gate, &in, NULL), ST_OK);
 }
 
@@ -177,7 +177,7 @@ Test(gate, unclear_is_a_note_and_fails_when_asked)
     cr_assert(has(GATE_UNCLEAR, false, "gemm f32 16 x 384 x 1536 NN", "too noisy"));
     gate_free(gate);
     policy.gate.unclear = true;
-    const struct gate_input in = { now.analysis, diff, "", false };
+    const struct gate_input in = { now.analysis, diff, &base.results, "", false };
     cr_assert_eq(gate_run(&gate, &in, NULL), ST_OK);
     cr_assert_eq(gate->failing, 1);
 }
@@ -190,7 +190,7 @@ Test(gate, other_hardware_is_not_compared_unless_told)
     cr_assert_eq(gate->failing, 0);
     cr_assert(has(GATE_UNCLEAR, false, "replay", "other hardware"));
     gate_free(gate);
-    const struct gate_input in = { now.analysis, diff, "", true };
+    const struct gate_input in = { now.analysis, diff, &base.results, "", true };
     cr_assert_eq(gate_run(&gate, &in, NULL), ST_OK);
     cr_assert_eq(gate->failing, 1);
 }
