@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/causal_attach.h"
 #include "analysis/evidence.h"
 #include "analysis/gain.h"
+#include "analysis/match.h"
 #include "analysis/phases.h"
 #include "analysis/quantile.h"
 #include "analysis/warnings.h"
@@ -27,76 +29,13 @@ static void note(struct analysis *a, const char *format, ...)
     va_end(args);
 }
 
-/* Results are found by signature and name of the entry point. */
-struct indexed {
-    struct tilewise_signature signature; /* entry 0 */
-    const char *entry;
-    const struct result_case *row;
-};
-
-static int by_signature(const void *a, const void *b)
-{
-    const struct indexed *x = a, *y = b;
-    int order = memcmp(&x->signature, &y->signature, sizeof x->signature);
-    return order ? order : strcmp(x->entry, y->entry);
-}
-
-static int by_signature_then_place(const void *a, const void *b)
-{
-    const struct indexed *x = a, *y = b;
-    int order = by_signature(a, b);
-    return order ? order : (x->row > y->row) - (x->row < y->row);
-}
-
-/* Sorted, each case once: of several measurements of one shape the last one counts. */
-static struct indexed *index_results(const struct result_set *set, size_t *count)
-{
-    struct indexed *index = calloc(set->ncases + 1, sizeof *index);
-    *count = 0;
-    if (!index)
-        return NULL;
-    for (size_t i = 0; i < set->ncases; i++) {
-        const struct result_case *row = &set->cases[i];
-        index[i] = (struct indexed){ row->signature, row->entry ? row->entry : "", row };
-        index[i].signature.entry = 0;
-    }
-    qsort(index, set->ncases, sizeof *index, by_signature_then_place);
-    for (size_t i = 0; i < set->ncases; i++)
-        if (i + 1 == set->ncases || by_signature(&index[i], &index[i + 1]) != 0)
-            index[(*count)++] = index[i];
-    return index;
-}
-
-static const char *entry_name(const struct summary *s, const struct tilewise_signature *signature)
-{
-    return signature->entry < s->nstrings ? s->strings[signature->entry] : "";
-}
-
-static enum status match_results(struct analysis *a)
-{
-    const struct summary *s = a->summary;
-    size_t cases;
-    struct indexed *index = index_results(a->results, &cases);
-    a->result_of = calloc(s->nsignatures + 1, sizeof *a->result_of);
-    for (size_t i = 0; i < s->nsignatures && index && a->result_of; i++) {
-        struct indexed wanted = { .signature = s->signatures[i].signature };
-        wanted.entry = entry_name(s, &wanted.signature);
-        wanted.signature.entry = 0;
-        const struct indexed *found = bsearch(&wanted, index, cases, sizeof *index, by_signature);
-        a->result_of[i] = found ? found->row : NULL;
-    }
-    bool good = index && a->result_of;
-    free(index);
-    return good ? ST_OK : ST_NOMEM;
-}
-
 /* Signatures come by time, largest first: the first of a shape stands for it. */
 static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_t signature)
 {
     const struct summary_signature *row = &a->summary->signatures[signature];
     if (shape->signatures++ == 0) {
         shape->signature = &row->signature;
-        shape->entry = entry_name(a->summary, &row->signature);
+        shape->entry = match_entry(a->summary, &row->signature);
         shape->min_ns = row->min_ns;
         shape->headroom = shape->gpu_time_ns = NAN;
         shape->fidelity = fidelity_row(a->summary, a->results, signature, NULL);
@@ -231,19 +170,27 @@ static double level_cov05(const struct stability *s)
     return s->level == STABILITY_BUCKETABLE ? s->bucket.cov05 : s->raw.cov05;
 }
 
+/* What the group's heat is a share of: kernels that were not measured have no part in it. */
+static double time_of(const struct analysis_group *g, const struct summary_signature *row)
+{
+    double gpu_ns = summary_gpu_time_ns(row);
+    return !g->heat.is_of_gpu ? (double)row->time_ns : isnan(gpu_ns) ? 0 : gpu_ns;
+}
+
 static enum status measure_gain(const struct analysis *a, struct analysis_group *g)
 {
     struct gain_row *rows = calloc(g->nmembers + 1, sizeof *rows);
     if (!rows)
         return ST_NOMEM;
+    double time_ns = 0;
     for (size_t i = 0; i < g->nmembers; i++) {
         const struct summary_signature *row = &a->summary->signatures[g->members[i]];
-        rows[i] =
-            (struct gain_row){ (double)row->time_ns, row->calls, a->result_of[g->members[i]] };
+        rows[i] = (struct gain_row){ time_of(g, row), row->calls, a->result_of[g->members[i]] };
+        time_ns += rows[i].time_ns;
     }
     const struct gain_input in = { .rows = rows,
                                    .count = g->nmembers,
-                                   .time_ns = (double)g->time_ns,
+                                   .time_ns = time_ns,
                                    .heat = g->heat.value,
                                    .cov05 = level_cov05(&g->stability),
                                    .wall_ns = a->summary->wall_ns,
@@ -253,22 +200,30 @@ static enum status measure_gain(const struct analysis *a, struct analysis_group 
     return ST_OK;
 }
 
-static enum status measure_groups(struct analysis *a, struct analysis_group *groups, size_t count)
+/* `effect`: NULL where there is no timeline. */
+static enum status measure_group(const struct analysis *a, struct analysis_group *g,
+                                 const struct causal_effect *effect)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct analysis_group *g = &groups[i];
-        g->active_ns = active_ns(a->summary, g);
-        enum status st =
-            stability_measure(&g->stability, a->summary, g->members, g->nmembers, a->policy);
-        if (st == ST_OK)
-            st = heat_measure(&g->heat, a->summary, g->members, g->nmembers, g->active_ns,
-                              a->policy);
-        if (st == ST_OK)
-            st = measure_gain(a, g);
-        if (st != ST_OK)
-            return st;
-    }
-    return ST_OK;
+    const struct summary *s = a->summary;
+    g->active_ns = active_ns(s, g);
+    enum status st = stability_measure(&g->stability, s, g->members, g->nmembers, a->policy);
+    if (st == ST_OK)
+        st = heat_measure(&g->heat, s, g->members, g->nmembers, g->active_ns, a->policy);
+    if (st == ST_OK && effect)
+        heat_refine(&g->heat, effect, a->policy);
+    if (st == ST_OK && !g->shape_class)
+        st = regimes_measure(&g->regimes, s, g->members, g->nmembers, &g->stability, a->policy);
+    return st == ST_OK ? measure_gain(a, g) : st;
+}
+
+static enum status measure_groups(struct analysis *a)
+{
+    enum status st = causal_attach(a);
+    const struct causal_effect *effects = a->causal ? a->causal->effects : NULL;
+    for (size_t i = 0; i < a->nops + a->nclasses && st == ST_OK; i++)
+        st = measure_group(a, i < a->nops ? &a->ops[i] : &a->classes[i - a->nops],
+                           effects ? &effects[i] : NULL);
+    return st;
 }
 
 /* What perfect kernels could win; an op that was not replayed might win all of its heat. */
@@ -295,6 +250,7 @@ static void decide_groups(struct analysis *a, struct analysis_group *groups, siz
                                          .stability = &g->stability,
                                          .replay = g->replay };
         g->decision = decide(&in, a->policy);
+        regimes_add_reason(&g->regimes, g->decision.reason, sizeof g->decision.reason);
     }
 }
 
@@ -391,17 +347,19 @@ static void collect_notes(struct analysis *a)
     if (unmatched)
         note(a, "%zu replayed case%s not in these traces, or measured twice", unmatched,
              unmatched == 1 ? " is" : "s are");
+    if (a->timeline_fault[0])
+        note(a, "heat is the wall share, the timeline could not be read: %s", a->timeline_fault);
 }
 
 static enum status build(struct analysis *a)
 {
     enum status st = ST_NOMEM;
     a->notes = calloc(NOTES_MAX, sizeof *a->notes);
-    if (!a->notes || (st = match_results(a)) != ST_OK || (st = build_shapes(a)) != ST_OK ||
+    if (!a->notes || (st = match_results(&a->result_of, a->summary, a->results)) != ST_OK ||
+        (st = build_shapes(a)) != ST_OK ||
         (st = build_groups(a, &a->ops, &a->nops, false)) != ST_OK ||
         (st = build_groups(a, &a->classes, &a->nclasses, true)) != ST_OK ||
-        (st = measure_groups(a, a->ops, a->nops)) != ST_OK ||
-        (st = measure_groups(a, a->classes, a->nclasses)) != ST_OK)
+        (st = measure_groups(a)) != ST_OK)
         return st;
     a->evidence = evidence_of(a->summary, &a->policy->evidence);
     a->coverage_calls = evidence_coverage_calls(a->summary);
@@ -450,6 +408,7 @@ void analysis_free(struct analysis *a)
     free_groups(a->classes, a->nclasses);
     free(a->shapes);
     free(a->phase_rows);
+    causal_free(a->causal);
     free(a->result_of);
     free(a->notes);
     free(a);

@@ -6,10 +6,12 @@
 #ifndef TILEWISE_ANALYSIS_ANALYSIS_H
 #define TILEWISE_ANALYSIS_ANALYSIS_H
 
+#include "analysis/causal.h"
 #include "analysis/decide.h"
 #include "analysis/fidelity.h"
 #include "analysis/heat.h"
 #include "analysis/policy.h"
+#include "analysis/regimes.h"
 #include "analysis/stability.h"
 #include "traces/result.h"
 #include "traces/summary.h"
@@ -24,6 +26,7 @@ struct analysis_group {
     double active_ns; /* of a class: its share of the op's union */
     struct heat heat;
     struct stability stability;
+    struct regimes regimes; /* of a whole op */
     struct decide_replay replay;
     struct decide_result decision;
 };
@@ -59,6 +62,8 @@ struct analysis {
     double potential, potential_unknown; /* sum E h over ops, and sum E of those without h */
     char withheld[240];                  /* "" or why every verdict is withheld */
     struct fidelity fidelity;
+    struct causal *causal;    /* effects of the ops, then of the classes; NULL: unknown */
+    char timeline_fault[160]; /* "" or why it could not be read */
     size_t nops, nclasses, nshapes, nnotes;
     struct analysis_group *ops, *classes; /* by time, largest first */
     struct analysis_shape *shapes;        /* by time, largest first */

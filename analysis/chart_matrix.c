@@ -100,7 +100,7 @@ static void frame(struct plot *p, const struct policy *policy)
             "<text class=\"axis\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">coverage of the "
             "next window by the shapes known so far (Cov05): stable to the right</text>\n"
             "<text class=\"axis\" transform=\"translate(18 %.0f) rotate(-90)\" "
-            "text-anchor=\"middle\">heat: share of the wall time</text>\n",
+            "text-anchor=\"middle\">heat: share of the whole</text>\n",
             (left + right) / 2, bottom + 42, (top + bottom) / 2);
 }
 

@@ -15,6 +15,11 @@ const char *heat_level_name(enum heat_level level)
     return names[level];
 }
 
+const char *heat_method_name(enum heat_method method)
+{
+    return method == HEAT_CAUSAL ? "causal" : "wall_share";
+}
+
 void heat_bootstrap(const double *x, const double *y, size_t windows, double *lo, double *hi)
 {
     struct prng prng = { BOOTSTRAP_SEED };
@@ -85,6 +90,28 @@ static double share(double part, uint64_t whole)
     return whole ? fmin(part / (double)whole, 1) : NAN;
 }
 
+static void judge(struct heat *h, const struct policy *policy)
+{
+    h->ceiling = h->value < 1 ? 1 / (1 - h->value) : NAN;
+    h->level = isnan(h->lo) ? HEAT_UNKNOWN : h->lo >= policy->heat.high ? HEAT_HIGH : HEAT_LOW;
+}
+
+void heat_refine(struct heat *h, const struct causal_effect *effect, const struct policy *policy)
+{
+    if (effect->source == CAUSAL_NONE || isnan(effect->lo))
+        return;
+    h->method = HEAT_CAUSAL;
+    h->value = effect->value;
+    h->lo = effect->lo;
+    h->hi = effect->hi;
+    if (effect->source == CAUSAL_STREAMS) {
+        h->is_of_gpu = true;
+        h->busy_share = effect->busy_share;
+        h->wall_share = effect->wall_share;
+    }
+    judge(h, policy);
+}
+
 enum status heat_measure(struct heat *out, const struct summary *s, const uint32_t *members,
                          size_t count, double active_ns, const struct policy *policy)
 {
@@ -103,9 +130,7 @@ enum status heat_measure(struct heat *out, const struct summary *s, const uint32
                           .wall_share = share(active_ns, s->wall_ns) };
     out->value = out->wall_share;
     interval(out, x, y, s->nwindows);
-    out->ceiling = out->value < 1 ? 1 / (1 - out->value) : NAN;
-    if (!isnan(out->lo))
-        out->level = out->lo >= policy->heat.high ? HEAT_HIGH : HEAT_LOW;
+    judge(out, policy);
     free(member);
     free(x);
     free(y);

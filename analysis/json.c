@@ -9,7 +9,32 @@
 
 #include "analysis/escape.h"
 #include "analysis/evidence.h"
+#include "analysis/shape.h"
 #include "analysis/warnings.h"
+#include "analysis/words.h"
+
+yajl_gen json_begin(void)
+{
+    yajl_gen g = yajl_gen_alloc(NULL);
+    if (!g)
+        return NULL;
+    yajl_gen_config(g, yajl_gen_beautify, 1);
+    yajl_gen_map_open(g);
+    json_key_text(g, "tilewise", TILEWISE_VERSION);
+    return g;
+}
+
+enum status json_end(yajl_gen g, FILE *out)
+{
+    const unsigned char *bytes;
+    size_t count;
+    yajl_gen_map_close(g);
+    bool fine = yajl_gen_get_buf(g, &bytes, &count) == yajl_gen_status_ok;
+    if (fine)
+        fwrite(bytes, 1, count, out);
+    yajl_gen_free(g);
+    return fine ? ST_OK : ST_NOMEM;
+}
 
 void json_text(yajl_gen g, const char *value)
 {
@@ -85,6 +110,15 @@ void json_open_array(yajl_gen g, const char *name)
 {
     json_key(g, name);
     yajl_gen_array_open(g);
+}
+
+void json_problem(yajl_gen g, const struct tilewise_signature *s)
+{
+    json_key_text(g, "op", tilewise_op_name(s->op));
+    json_key_text(g, "dtype", tilewise_dtype_name(shape_dtype(s)));
+    for (enum shape_dimension d = 0; d < SHAPE_DIMENSIONS; d++)
+        json_key_signed(g, shape_dimension_name(d), shape_dimension(s, d));
+    json_key_text(g, "trans", words_trans(s));
 }
 
 /* Null in traces of before, which have none. */

@@ -7,7 +7,7 @@
 
 #include "analysis/quantile.h"
 
-enum { NULL_ROUNDS_MAX = 200, NULL_ROUNDS_MIN = 20, NULL_DRAWS = 2000000 };
+enum { NULL_ROUNDS_MAX = 200, NULL_ROUNDS_MIN = 20, NULL_DRAWS = 500000, NULL_CELLS_MAX = 100000 };
 
 void mix_free(struct mix *m)
 {
@@ -18,21 +18,74 @@ void mix_free(struct mix *m)
     *m = (struct mix){ 0 };
 }
 
-/* One window summed by key; `cells` has room for every key. Returns the cells that are in use,
- * ordered by key. `slot` (per key) is scratch and holds UINT32_MAX before and after. */
+static double mean_gpu_ns(const struct summary *s, const uint32_t *members, size_t count)
+{
+    double calls = 0, ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        calls += (double)s->signatures[members[i]].gpu_calls;
+        ns += (double)s->signatures[members[i]].gpu_measured_ns;
+    }
+    return calls > 0 ? ns / calls : NAN;
+}
+
+bool mix_call_ns(const struct summary *s, const uint32_t *members, size_t count, double *call_ns)
+{
+    double gpu_ns = mean_gpu_ns(s, members, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct summary_signature *row = &s->signatures[members[i]];
+        double own_ns = row->calls ? (double)row->time_ns / (double)row->calls : 0;
+        call_ns[i] = isnan(gpu_ns)    ? own_ns
+                     : row->gpu_calls ? (double)row->gpu_measured_ns / (double)row->gpu_calls
+                                      : gpu_ns;
+    }
+    return !isnan(gpu_ns);
+}
+
+/* What a signature is in the group. */
+struct member {
+    uint32_t key;   /* UINT32_MAX: none of it */
+    double call_ns; /* of one call, on a GPU; NaN: the times of the calls themselves count */
+};
+
+static double time_of(const struct member *m, uint64_t calls, uint64_t time_ns)
+{
+    return isnan(m->call_ns) ? (double)time_ns : m->call_ns * (double)calls;
+}
+
+/* One per signature of the summary. NULL without memory. */
+static struct member *find_members(const struct summary *s, const uint32_t *members, size_t count,
+                                   const uint32_t *key)
+{
+    struct member *all = malloc((s->nsignatures + 1) * sizeof *all);
+    double *call_ns = malloc((count + 1) * sizeof *call_ns);
+    bool fine = all && call_ns;
+    for (size_t i = 0; i < s->nsignatures && fine; i++)
+        all[i] = (struct member){ UINT32_MAX, NAN };
+    bool on_gpu = fine && mix_call_ns(s, members, count, call_ns);
+    for (size_t i = 0; i < count && fine; i++)
+        all[members[i]] = (struct member){ key[i], on_gpu ? call_ns[i] : NAN };
+    free(call_ns);
+    if (fine)
+        return all;
+    free(all);
+    return NULL;
+}
+
 static int by_key(const void *a, const void *b)
 {
     uint32_t x = ((const struct mix_cell *)a)->key, y = ((const struct mix_cell *)b)->key;
     return (x > y) - (x < y);
 }
 
-static size_t collect(const struct summary_window *w, const uint32_t *key_of, uint32_t *slot,
+/* One window summed by key; `cells` has room for every key. Returns the cells that are in use,
+ * ordered by key. `slot` (per key) is scratch and holds UINT32_MAX before and after. */
+static size_t collect(const struct summary_window *w, const struct member *members, uint32_t *slot,
                       struct mix_cell *cells)
 {
     size_t used = 0;
     for (size_t i = 0; i < w->ncells; i++) {
         const struct summary_cell *c = &w->cells[i];
-        uint32_t key = key_of[c->signature];
+        uint32_t key = members[c->signature].key;
         if (key == UINT32_MAX || c->calls == 0)
             continue;
         if (slot[key] == UINT32_MAX) {
@@ -40,7 +93,7 @@ static size_t collect(const struct summary_window *w, const uint32_t *key_of, ui
             cells[used++] = (struct mix_cell){ .key = key };
         }
         cells[slot[key]].calls += c->calls;
-        cells[slot[key]].time_ns += (double)c->time_ns;
+        cells[slot[key]].time_ns += time_of(&members[c->signature], c->calls, c->time_ns);
     }
     for (size_t i = 0; i < used; i++)
         slot[cells[i].key] = UINT32_MAX;
@@ -48,15 +101,18 @@ static size_t collect(const struct summary_window *w, const uint32_t *key_of, ui
     return used;
 }
 
-static void fill_totals(struct mix *m, const struct summary *s, const uint32_t *members,
-                        size_t count, const uint32_t *key)
+static void fill_totals(struct mix *m, const struct summary *s, const struct member *members)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct summary_signature *row = &s->signatures[members[i]];
-        m->key_calls[key[i]] += row->calls;
-        m->key_time_ns[key[i]] += (double)row->time_ns;
+    for (size_t i = 0; i < s->nsignatures; i++) {
+        const struct summary_signature *row = &s->signatures[i];
+        uint32_t key = members[i].key;
+        if (key == UINT32_MAX)
+            continue;
+        double time_ns = time_of(&members[i], row->calls, row->time_ns);
+        m->key_calls[key] += row->calls;
+        m->key_time_ns[key] += time_ns;
         m->calls += row->calls;
-        m->time_ns += (double)row->time_ns;
+        m->time_ns += time_ns;
     }
 }
 
@@ -77,19 +133,16 @@ enum status mix_build(struct mix *out, const struct summary *s, const uint32_t *
     out->key_time_ns = calloc(nkeys + 1, sizeof *out->key_time_ns);
     out->first = calloc(s->nwindows + 1, sizeof *out->first);
     out->cells = calloc(cell_bound(s) + 1, sizeof *out->cells);
-    uint32_t *key_of = malloc((s->nsignatures + 1) * sizeof *key_of);
+    struct member *all = find_members(s, members, count, key);
     uint32_t *slot = malloc((nkeys + 1) * sizeof *slot);
     enum status st = ST_NOMEM;
-    if (!out->key_calls || !out->key_time_ns || !out->first || !out->cells || !key_of || !slot)
+    if (!out->key_calls || !out->key_time_ns || !out->first || !out->cells || !all || !slot)
         goto end;
-    memset(key_of, 0xff, (s->nsignatures + 1) * sizeof *key_of);
     memset(slot, 0xff, (nkeys + 1) * sizeof *slot);
-    for (size_t i = 0; i < count; i++)
-        key_of[members[i]] = key[i];
-    fill_totals(out, s, members, count, key);
+    fill_totals(out, s, all);
     for (size_t w = 0; w < s->nwindows; w++) {
         size_t at = out->first[out->nwindows];
-        size_t used = collect(&s->windows[w], key_of, slot, out->cells + at);
+        size_t used = collect(&s->windows[w], all, slot, out->cells + at);
         if (used == 0)
             continue;
         out->nwindows++;
@@ -97,7 +150,7 @@ enum status mix_build(struct mix *out, const struct summary *s, const uint32_t *
     }
     st = ST_OK;
 end:
-    free(key_of);
+    free(all);
     free(slot);
     if (st != ST_OK)
         mix_free(out);
@@ -206,8 +259,7 @@ double mix_unseen(const struct mix *m)
     return m->calls ? (double)once / (double)m->calls : NAN;
 }
 
-/* Jensen-Shannon divergence, base 2, of two weight vectors; NaN if one is empty. */
-static double divergence(const double *a, const double *b, size_t n)
+double mix_divergence(const double *a, const double *b, size_t n)
 {
     double sum_a = 0, sum_b = 0, result = 0;
     for (size_t i = 0; i < n; i++) {
@@ -258,7 +310,7 @@ static double median_step(struct drift_work *k, struct prng *prng)
             draw_window(k, w, prng, now);
         else
             load_window(k, w, now);
-        double step = w ? divergence(before, now, k->m->nkeys) : NAN;
+        double step = w ? mix_divergence(before, now, k->m->nkeys) : NAN;
         if (!isnan(step))
             k->steps[count++] = step;
     }
@@ -269,9 +321,10 @@ static double null_quantile(struct drift_work *k, struct prng *prng)
 {
     double draws[NULL_ROUNDS_MAX];
     size_t cost = k->m->nkeys * k->m->nwindows, count = 0;
-    size_t rounds = cost ? NULL_DRAWS / cost : 0;
-    if (rounds < NULL_ROUNDS_MIN)
+    if (cost == 0 || cost > NULL_CELLS_MAX)
         return NAN;
+    size_t rounds = NULL_DRAWS / cost;
+    rounds = rounds < NULL_ROUNDS_MIN ? NULL_ROUNDS_MIN : rounds;
     for (size_t i = 0; i < rounds && i < NULL_ROUNDS_MAX; i++) {
         double draw = median_step(k, prng);
         if (!isnan(draw))
@@ -303,7 +356,7 @@ struct mix_drift mix_drift(const struct mix *m, struct prng prng)
         drift.adjacent = median_step(&k, NULL);
         load_window(&k, 0, k.before);
         load_window(&k, m->nwindows - 1, k.now);
-        drift.first_last = divergence(k.before, k.now, m->nkeys);
+        drift.first_last = mix_divergence(k.before, k.now, m->nkeys);
         drift.null95 = null_quantile(&k, &prng);
     }
     free(k.mean_ns);

@@ -6,6 +6,8 @@
 #ifndef TILEWISE_ANALYSIS_MIX_H
 #define TILEWISE_ANALYSIS_MIX_H
 
+#include <stdbool.h>
+
 #include "analysis/prng.h"
 #include "traces/summary.h"
 
@@ -25,6 +27,10 @@ struct mix {
     struct mix_cell *cells;
 };
 
+/* Time of one call of each member: that of its kernels where any of them was measured on a GPU
+ * (what was not gets the mean of the others), else that of the call itself. Was any measured? */
+bool mix_call_ns(const struct summary *s, const uint32_t *members, size_t count, double *call_ns);
+
 /* Collect the group: `members` are indexes into the summary's signatures, ascending; key[i] < nkeys
  * numbers the shape of members[i]. Totals are of the signatures, windows of the windows. NOMEM. */
 enum status mix_build(struct mix *out, const struct summary *s, const uint32_t *members,
@@ -40,6 +46,9 @@ uint64_t mix_k90(const struct mix *m);
 double mix_cov05(const struct mix *m, double table);
 /* Good-Turing: share of the calls whose shape was met once. */
 double mix_unseen(const struct mix *m);
+
+/* Jensen-Shannon divergence, base 2, of two vectors of n weights; NaN if one of them is empty. */
+double mix_divergence(const double *a, const double *b, size_t n);
 
 struct mix_drift {
     double adjacent;   /* median Jensen-Shannon divergence (base 2) of neighbouring windows */

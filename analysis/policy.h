@@ -37,8 +37,17 @@
     X(gain,      "worst-ratio",      worst_ratio,      REAL,    double,   0.99,  0, 2)    \
     X(gain,      "noise",            noise,            REAL,    double,   0.01,  0, 1)    \
     X(gain,      "dispatch",         dispatch_s,       SECONDS, double,   50e-9, 0, 1)    \
-    X(gain,      "deterministic",    deterministic,    FLAG,    bool,     true,  0, 0)
-#define POLICY_MAP_LIST(X) X(heat) X(stability) X(tile) X(evidence) X(headroom) X(gain)
+    X(gain,      "deterministic",    deterministic,    FLAG,    bool,     true,  0, 0)    \
+    X(gate,      "max-regression",   max_regression,   REAL,    double,   0.05,  0, 1)    \
+    X(gate,      "min-coverage",     min_coverage,     REAL,    double,   0,     0, 1)    \
+    X(gate,      "regression",       regression,       FLAG,    bool,     true,  0, 0)    \
+    X(gate,      "drift",            drift,            FLAG,    bool,     true,  0, 0)    \
+    X(gate,      "verification",     verification,     FLAG,    bool,     true,  0, 0)    \
+    X(gate,      "verdict",          verdict,          FLAG,    bool,     false, 0, 0)    \
+    X(gate,      "pace",             pace,             FLAG,    bool,     false, 0, 0)    \
+    X(gate,      "unclear",          unclear,          FLAG,    bool,     false, 0, 0)    \
+    X(gate,      "withheld",         withheld,         FLAG,    bool,     false, 0, 0)
+#define POLICY_MAP_LIST(X) X(heat) X(stability) X(tile) X(evidence) X(headroom) X(gain) X(gate)
 /* clang-format on */
 
 struct policy_heat {
@@ -69,6 +78,12 @@ struct policy_gain {
     double dispatch_s;   /* cost of choosing a kernel, per call */
     bool deterministic;  /* adopt only kernels whose repeat runs are bitwise equal */
 };
+struct policy_gate {
+    double max_regression; /* how much slower a kernel or a call may have become */
+    double min_coverage;   /* of time; 0: any */
+    /* Which findings end `gate` with status 1 (analysis/gate.h). */
+    bool regression, drift, verification, verdict, pace, unclear, withheld;
+};
 
 struct policy {
     struct policy_heat heat;
@@ -77,11 +92,12 @@ struct policy {
     struct policy_evidence evidence;
     struct policy_headroom headroom;
     struct policy_gain gain;
+    struct policy_gate gate;
 };
 
 /* The fields of one policy as a schema table (maps of values). */
 struct policy_fields {
-    struct schema_field maps[7], values[6][12];
+    struct schema_field maps[8], values[7][12];
 };
 
 void policy_default(struct policy *p);

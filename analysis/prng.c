@@ -33,8 +33,12 @@ double prng_poisson(struct prng *p, double mean)
         double draw = floor(mean + sqrt(mean) * normal(p) + 0.5);
         return draw > 0 ? draw : 0;
     }
-    double limit = exp(-mean), product = prng_unit(p), draw = 0;
-    for (; product > limit; draw++)
-        product *= prng_unit(p);
+    /* By inversion: one number, and the terms of the distribution until they hold it. */
+    double unit = prng_unit(p), term = exp(-mean), sum = term, draw = 0;
+    while (unit > sum && term > 0) {
+        draw++;
+        term *= mean / draw;
+        sum += term;
+    }
     return draw;
 }

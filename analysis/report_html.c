@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/causal_attach.h"
 #include "analysis/chart.h"
 #include "analysis/escape.h"
 #include "analysis/html_style.h"
@@ -86,11 +87,11 @@ static void matrix_row(FILE *out, const struct analysis_group *g, size_t number)
             g->shape_class ? g->shape_class : "all");
     word(out, g);
     fprintf(out,
-            "</td><td>%s</td><td>%s</td><td>%s – %s</td><td class=\"t\">%s</td>"
+            "</td><td>%s</td><td>%s%s</td><td>%s – %s</td><td class=\"t\">%s</td>"
             "<td class=\"t\">%s</td><td>%s</td><td>%" PRIu64 "</td><td>%s</td><td>%s</td><td>%s"
             "</td><td>%s</td><td class=\"t\">%s</td><td>%s</td></tr>\n",
-            words_count(g->calls), words_real(h->value, 3), words_real(h->lo, 3),
-            words_real(h->hi, 3), words_level(heat_level_name(h->level)),
+            words_count(g->calls), words_real(h->value, 3), h->method == HEAT_CAUSAL ? "" : "~",
+            words_real(h->lo, 3), words_real(h->hi, 3), words_level(heat_level_name(h->level)),
             words_level(stability_level_name(s->level)), words_real(s->raw.effective_shapes, 1),
             s->raw.k90, words_real(s->raw.cov05, 3), words_real(s->bucket.cov05, 3),
             words_real(s->raw.unseen, 3), words_real(s->raw.drift.adjacent, 3), words_moving(s),
@@ -113,15 +114,17 @@ static void table_head(FILE *out, const char *columns)
 static void matrix(const struct analysis *a, FILE *out)
 {
     fprintf(out,
-            "<h2>Heat × stability</h2>\n<p>Is it hot, and are its shapes stable? Heat is the share "
-            "of the wall time, with a 95 %% interval over windows (upright line). Coverage is the "
+            "<h2>Heat × stability</h2>\n<p>Is it hot, and are its shapes stable? Heat is how much "
+            "shorter the whole would be if the operation took no time, by replaying the recorded "
+            "timeline; marked ~ it is the share of the wall time, an upper bound. The upright line "
+            "is its 95 %% interval. Coverage is the "
             "share of the next window's time that the shapes known so far hold; the dashed line "
             "leads from the shapes as called to the padded ones. Stability asks for more than "
             "coverage, so the marker's form counts: circle stable, diamond stable once padded, "
             "square varying, triangle unknown.</p>\n<figure>");
     chart_matrix(a, out);
     fputs("<figcaption>Large outlined markers are whole operations, numbered ones the shape "
-          "classes of the table that may reach 1 % of the wall time.</figcaption></figure>\n"
+          "classes of the table that may reach 1 % of heat.</figcaption></figure>\n"
           "<div class=\"scroll\"><table><caption>The same in numbers; operations first, then their "
           "shape classes</caption>",
           out);
@@ -132,6 +135,9 @@ static void matrix(const struct analysis *a, FILE *out)
     for (size_t i = 0; i < a->nclasses; i++)
         matrix_row(out, &a->classes[i], i + 1);
     fputs("</tbody></table></div>\n", out);
+    char idle[320];
+    if (causal_words_idle(a, idle, sizeof idle))
+        fprintf(out, "<p>Idle: %s.</p>\n", idle);
 }
 
 static void fact(FILE *out, const char *name, const char *value)
@@ -169,6 +175,12 @@ static void card(const struct analysis *a, const struct analysis_group *g, FILE 
     fputs("</header>\n<p class=\"why\">", out);
     escape_html(out, g->decision.reason);
     fprintf(out, "</p>\n<p class=\"next\">%s</p>\n", decide_advice(g->decision.verdict));
+    char regimes[480];
+    if (regimes_words(&g->regimes, regimes, sizeof regimes)) {
+        fputs("<p class=\"soft\">Regimes: ", out);
+        escape_html(out, regimes);
+        fputs("</p>\n", out);
+    }
     card_facts(out, g);
     fputs("<div class=\"charts\">\n", out);
     for (enum shape_dimension d = 0; d <= SHAPE_K; d++)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
+#include "analysis/causal_attach.h"
 #include "analysis/fidelity_json.h"
 #include "analysis/json.h"
 #include "analysis/phases_json.h"
@@ -78,11 +79,13 @@ static void group(yajl_gen g, const struct analysis_group *row)
     json_key_real(g, "lo", row->heat.lo);
     json_key_real(g, "hi", row->heat.hi);
     json_key_text(g, "level", heat_level_name(row->heat.level));
-    json_key_text(g, "method", "wall_share");
+    json_key_text(g, "method", heat_method_name(row->heat.method));
     yajl_gen_map_close(g);
     json_key_real(g, "ceiling", row->heat.ceiling);
     json_key_real(g, "headroom", row->replay.headroom);
     stability(g, &row->stability);
+    if (!row->shape_class)
+        regimes_json(g, &row->regimes);
     json_key_text(g, "verdict", decide_word(row->decision.verdict));
     json_key_text(g, "reason", row->decision.reason);
     json_open_map(g, "gain");
@@ -363,6 +366,7 @@ static enum status document(yajl_gen g, const struct analysis *a)
     json_key_text(g, "tilewise", TILEWISE_VERSION);
     json_trace(g, a->summary, a->evidence.coverage_time, analysis_device(a));
     json_key_text(g, "withheld", a->withheld[0] ? a->withheld : NULL);
+    causal_json_idle(g, a);
     groups(g, "ops", a->ops, a->nops);
     groups(g, "classes", a->classes, a->nclasses);
     json_open_array(g, "shapes");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
+#include "analysis/causal_attach.h"
 #include "analysis/escape.h"
 #include "analysis/phases.h"
 #include "analysis/report.h"
@@ -32,13 +33,15 @@ static void matrix_row(const struct analysis_group *g, FILE *out)
 {
     const struct stability_grain *s = &g->stability.raw;
     fprintf(out,
-            "| %s %s | %s | %s | %s | %s to %s | %s | %s | %" PRIu64
+            "| %s %s | %s | %s | %s | %s%s | %s to %s | %s | %s | %" PRIu64
             " | %s | %s | %s | %s | **%s** |\n",
             tilewise_op_name(g->op), tilewise_dtype_name(g->dtype),
             g->shape_class ? g->shape_class : "all", words_count(g->calls),
-            words_real(g->heat.wall_share, 3), words_real(g->heat.lo, 3), words_real(g->heat.hi, 3),
-            words_level(heat_level_name(g->heat.level)), words_real(s->effective_shapes, 1), s->k90,
-            words_real(s->cov05, 2), words_real(s->drift.adjacent, 3), words_moving(&g->stability),
+            words_real(g->heat.wall_share, 3), words_real(g->heat.value, 3),
+            g->heat.method == HEAT_CAUSAL ? "" : "~", words_real(g->heat.lo, 3),
+            words_real(g->heat.hi, 3), words_level(heat_level_name(g->heat.level)),
+            words_real(s->effective_shapes, 1), s->k90, words_real(s->cov05, 2),
+            words_real(s->drift.adjacent, 3), words_moving(&g->stability),
             words_level(stability_level_name(g->stability.level)),
             decide_word(g->decision.verdict));
 }
@@ -46,14 +49,23 @@ static void matrix_row(const struct analysis_group *g, FILE *out)
 static void matrix(const struct analysis *a, FILE *out)
 {
     fputs("\n## Heat x stability\n\n"
-          "| operation | class | calls | wall share | interval | heat | eff. shapes | k90 | cov05 "
+          "| operation | class | calls | wall share | E | interval | heat | eff. shapes | k90 | "
+          "cov05 "
           "| drift | moves | stability | verdict |\n"
-          "| --- | --- | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: | --- | --- | --- |\n",
+          "| --- | --- | ---: | ---: | ---: | --- | --- | ---: | ---: | ---: | ---: | --- | --- | "
+          "--- |\n",
           out);
     for (size_t i = 0; i < a->nops; i++)
         matrix_row(&a->ops[i], out);
     for (size_t i = 0; i < a->nclasses; i++)
         matrix_row(&a->classes[i], out);
+    fputs(
+        "\nE: how much shorter the whole would be if the operation took no time, by replaying the "
+        "recorded timeline; marked ~ its share of the wall time, an upper bound.\n",
+        out);
+    char idle[320];
+    if (causal_words_idle(a, idle, sizeof idle))
+        fprintf(out, "\nIdle: %s.\n", idle);
 }
 
 static void verdicts(const struct analysis *a, FILE *out)
@@ -61,9 +73,16 @@ static void verdicts(const struct analysis *a, FILE *out)
     fputs("\n## Verdicts\n\n", out);
     for (size_t i = 0; i < a->nops; i++) {
         const struct analysis_group *g = &a->ops[i];
-        fprintf(out, "- **%s %s: %s.** %s _%s_\n", tilewise_op_name(g->op),
-                tilewise_dtype_name(g->dtype), decide_word(g->decision.verdict), g->decision.reason,
-                decide_advice(g->decision.verdict));
+        fprintf(out, "- **%s %s: %s.** ", tilewise_op_name(g->op), tilewise_dtype_name(g->dtype),
+                decide_word(g->decision.verdict));
+        escape_markdown(out, g->decision.reason); /* it may name phases of the program */
+        fprintf(out, " _%s_\n", decide_advice(g->decision.verdict));
+        char regimes[480];
+        if (regimes_words(&g->regimes, regimes, sizeof regimes)) {
+            fputs("  - Regimes: ", out);
+            escape_markdown(out, regimes);
+            fputs("\n", out);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "analysis/causal_attach.h"
 #include "analysis/escape.h"
 #include "analysis/phases.h"
 #include "analysis/report.h"
@@ -65,13 +66,16 @@ static void matrix_row(const struct analysis_group *g, FILE *out)
 {
     const struct heat *h = &g->heat;
     const struct stability_grain *s = &g->stability.raw;
-    char interval[32];
+    char interval[32], value[16];
+    snprintf(value, sizeof value, "%s%s", words_real(h->value, 3),
+             h->method == HEAT_CAUSAL ? "" : "~");
     snprintf(interval, sizeof interval, "%s..%s", words_real(h->lo, 3), words_real(h->hi, 3));
     fprintf(out,
-            "%-5s %-5s %-22s %11s %6s %6s %-13s %-5s %6s %4" PRIu64 " %5s %6s %5s %-8s %-10s %s\n",
+            "%-5s %-5s %-22s %11s %6s %6s %-7s %-13s %-5s %6s %4" PRIu64
+            " %5s %6s %5s %-8s %-10s %s\n",
             tilewise_op_name(g->op), tilewise_dtype_name(g->dtype),
             g->shape_class ? g->shape_class : "(all)", words_count(g->calls),
-            words_real(h->busy_share, 3), words_real(h->wall_share, 3), interval,
+            words_real(h->busy_share, 3), words_real(h->wall_share, 3), value, interval,
             words_level(heat_level_name(h->level)), words_real(s->effective_shapes, 1), s->k90,
             words_real(s->cov05, 2), words_real(s->unseen, 3), words_real(s->drift.adjacent, 2),
             words_moving(&g->stability), words_level(stability_level_name(g->stability.level)),
@@ -80,10 +84,16 @@ static void matrix_row(const struct analysis_group *g, FILE *out)
 
 static void matrix(const struct analysis *a, FILE *out)
 {
-    fputs("\nheat x stability (heat: share of the wall time, 95 % interval over windows)\n", out);
-    fprintf(out, "%-5s %-5s %-22s %11s %6s %6s %-13s %-5s %6s %4s %5s %6s %5s %-8s %-10s %s\n",
-            "op", "dtype", "shape class", "calls", "busy", "wall", "interval", "heat", "shapes",
-            "k90", "cov05", "unseen", "drift", "moves", "stability", "verdict");
+    char idle[320];
+    if (causal_words_idle(a, idle, sizeof idle))
+        fprintf(out, "idle: %s\n", idle);
+    fputs("\nheat x stability (E: how much shorter the whole would be, as a share of it, if the "
+          "operation took no time;\nby replaying the recorded timeline, or, marked ~, its share of "
+          "the wall time, an upper bound; 95 % interval)\n",
+          out);
+    fprintf(out, "%-5s %-5s %-22s %11s %6s %6s %-7s %-13s %-5s %6s %4s %5s %6s %5s %-8s %-10s %s\n",
+            "op", "dtype", "shape class", "calls", "busy", "wall", "E", "interval", "heat",
+            "shapes", "k90", "cov05", "unseen", "drift", "moves", "stability", "verdict");
     for (size_t i = 0; i < a->nclasses; i++)
         matrix_row(&a->classes[i], out);
     fputs("per operation\n", out);
@@ -99,6 +109,9 @@ static void verdicts(const struct analysis *a, FILE *out)
         fprintf(out, "%s %s: %s\n  why:  %s\n  next: %s\n", tilewise_op_name(g->op),
                 tilewise_dtype_name(g->dtype), decide_word(g->decision.verdict), g->decision.reason,
                 decide_advice(g->decision.verdict));
+        char regimes[480];
+        if (regimes_words(&g->regimes, regimes, sizeof regimes))
+            fprintf(out, "  regimes: %s\n", regimes);
     }
 }
 

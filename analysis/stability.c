@@ -11,7 +11,8 @@ struct group {
     const struct summary *summary;
     const uint32_t *members;
     size_t count;
-    uint32_t *key; /* scratch, one per member */
+    uint32_t *key;   /* scratch, one per member */
+    double *call_ns; /* mean of each member, as in mix.h */
     const struct policy *policy;
 };
 
@@ -84,8 +85,9 @@ static enum status measure_dimension(const struct group *g, enum shape_dimension
     double total = 0, entropy = 0;
     for (size_t i = 0; i < g->count; i++) {
         const struct summary_signature *row = &g->summary->signatures[g->members[i]];
-        values[i] = (struct value){ shape_dimension(&row->signature, d), (double)row->time_ns };
-        total += (double)row->time_ns;
+        values[i] = (struct value){ shape_dimension(&row->signature, d),
+                                    g->call_ns[i] * (double)row->calls };
+        total += values[i].time_ns;
     }
     qsort(values, g->count, sizeof *values, by_value);
     for (size_t i = 0; i < g->count;) {
@@ -147,10 +149,14 @@ enum status stability_measure(struct stability *out, const struct summary *s,
     struct group g = { .summary = s, .members = members, .count = count, .policy = policy };
     *out = (struct stability){ 0 };
     g.key = calloc(count + 1, sizeof *g.key);
-    if (!g.key)
-        return ST_NOMEM;
-    enum status st = measure_all(&g, out);
+    g.call_ns = calloc(count + 1, sizeof *g.call_ns);
+    enum status st = g.key && g.call_ns ? ST_OK : ST_NOMEM;
+    if (st == ST_OK) {
+        mix_call_ns(s, members, count, g.call_ns);
+        st = measure_all(&g, out);
+    }
     free(g.key);
+    free(g.call_ns);
     if (st == ST_OK)
         out->level = judge(out, &policy->stability);
     return st;

@@ -22,7 +22,8 @@ static const struct topic topics[] = {
       "tilewise doctor says whether this machine is ready for that." },
     { "exit-codes", "what the exit status says",
       "  0   fine\n"
-      "  1   a finding: a damaged trace, a check that failed, something needed is missing\n"
+      "  1   a finding: a damaged trace, a check that failed, something needed is missing, a\n"
+      "      workload that drifted, a verdict that changed, a gate that failed\n"
       "  2   an error: the line on stderr names the file, the place and the remedy\n"
       "  64  bad usage: a wrong command, option or value\n"
       "\n"
@@ -48,6 +49,22 @@ static const struct topic topics[] = {
       "  retune         a better choice inside the library wins first\n"
       "  keep-baseline  hot and stable, but nothing beats the library\n"
       "  withheld       the evidence is too thin; the reason says what is missing" },
+    { "ci", "a decision that stays true: history, diff, gate",
+      "  tilewise history add replays result.twr traces/*.twt   keep a replay with its verdicts\n"
+      "  tilewise history replays                               all of them over time\n"
+      "  tilewise diff BASE NEW                                 drift, and verdicts that changed\n"
+      "  tilewise gate --policy p.yaml --base BASE TRACE... [RESULT.twr...]\n"
+      "\n"
+      "BASE and NEW are traces, or directories of traces and results. gate prints one line per\n"
+      "finding and ends with 1 if one fails. What fails is said by the policy file:\n"
+      "\n"
+      "  gate:\n"
+      "    max-regression: 0.05   # what a chosen kernel may lose\n"
+      "    drift: yes             # also: regression, verification\n"
+      "    unclear: no            # also: withheld, verdict, pace\n"
+      "    min-coverage: 0.8      # of time\n"
+      "\n"
+      "Replays of different hardware are not compared unless --any-hardware is given." },
     { NULL, NULL, NULL },
 };
 

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "analysis/shape_bins.h"
+#include "analysis/textchart.h"
 #include "analysis/words.h"
 #include "cli/command.h"
+#include "cli/gnuplot.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "traces/summary.h"
 
-enum { PANELS_MAX = 6, SHAPES_MAX = 16, PANEL_HEIGHT = 260 };
+enum { PANELS_MAX = 6, SHAPES_MAX = 16, LAYERS_MAX = 8, WIDTH = 900, PANEL_HEIGHT = 260 };
 
-extern char **environ;
-
-static const char *by = "time", *dimension = "m", *output = "";
+static const char *by = "time", *dimension = "auto", *output = "", *format = "auto";
+static bool windows;
 
 static const struct option_row rows[] = {
-    { "by", 'b', OPTION_CHOICE, "WHAT", "height of the bars: share of the time or of the calls",
-      &by, "time|calls" },
-    { "dim", 'd', OPTION_CHOICE, "DIM", "one dimension as called, or the largest shapes",
-      &dimension, "m|n|k|shape" },
-    { "output", 'o', OPTION_TEXT, "FILE.svg", "write to FILE instead of standard output", &output,
+    { "by", 'b', OPTION_CHOICE, "WHAT", "bars: share of the time, of the calls, or both", &by,
+      "time|calls|both" },
+    { "dim", 'd', OPTION_CHOICE, "DIM",
+      "one dimension as called, or the largest shapes (default: m; in text all that move)",
+      &dimension, "auto|m|n|k|batch|shape" },
+    { "windows", 'w', OPTION_FLAG, NULL, "the largest shapes over the time of the run", &windows,
+      NULL },
+    { "format", 'f', OPTION_CHOICE, "FORMAT",
+      "text, svg, png or pdf (default: by the ending of FILE, else text)", &format,
+      "auto|text|svg|png|pdf" },
+    { "output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of standard output", &output,
       NULL },
     { 0 },
 };
@@ -33,154 +36,182 @@ static const struct option_row rows[] = {
 static const struct usage usage = {
     .command = "histogram",
     .args = "TRACE...",
-    .doc = "Draw the shapes of each operation as a bar chart (SVG), through "
-           "gnuplot.\v"
-           "One panel per operation and element type, the largest six. Several "
-           "traces are merged "
+    .doc = "Show the shapes of each operation as bars: in the terminal, or as SVG, PNG or PDF "
+           "through gnuplot.\v"
+           "One panel per operation and element type, the largest six. Several traces are merged "
            "first.",
     .options = rows,
     .min_args = 1,
     .max_args = -1,
 };
 
-static double height(double time, double calls)
+static bool is(const char *value, const char *word)
 {
-    return 100 * (strcmp(by, "time") == 0 ? time : calls);
+    return strcmp(value, word) == 0;
 }
 
-/* Everything that reaches gnuplot is a number or a word of ours: no name out of
- * a trace. */
+/* What `auto` means: the ending of the file, if it is one that we draw. */
+static const char *chosen_format(void)
+{
+    static const char *const drawn[] = { "svg", "png", "pdf" };
+    const char *dot = strrchr(output, '.');
+    if (!is(format, "auto"))
+        return format;
+    for (size_t i = 0; dot && i < sizeof drawn / sizeof *drawn; i++)
+        if (is(dot + 1, drawn[i]))
+            return drawn[i];
+    return "text";
+}
+
+static enum shape_dimension chosen_dimension(void)
+{
+    for (enum shape_dimension d = 0; d < SHAPE_DIMENSIONS; d++)
+        if (is(dimension, shape_dimension_name(d)))
+            return d;
+    return SHAPE_M;
+}
+
+static size_t panel_count(const struct analysis *a)
+{
+    return a->nops < PANELS_MAX ? a->nops : PANELS_MAX;
+}
+
+/* Everything that reaches gnuplot is a number or a word of ours: no name out of a trace. */
 static void shape_data(FILE *script, const struct analysis *a, const struct analysis_group *g)
 {
     for (size_t i = 0; i < g->nmembers && i < SHAPES_MAX; i++) {
         const struct summary_signature *s = &a->summary->signatures[g->members[i]];
-        fprintf(
-            script, "\"%s %s\" %.6f\n", words_shape(&s->signature), words_trans(&s->signature),
-            height((double)s->time_ns / (double)g->time_ns, (double)s->calls / (double)g->calls));
+        fprintf(script, "\"%s %s\" %.6f %.6f\n", words_shape(&s->signature),
+                words_trans(&s->signature),
+                g->time_ns ? 100 * (double)s->time_ns / (double)g->time_ns : 0,
+                100 * (double)s->calls / (double)g->calls);
     }
 }
 
-static void bin_data(FILE *script, const struct shape_bins *bins)
+static enum status bin_data(FILE *script, const struct analysis *a, const struct analysis_group *g)
 {
+    struct shape_bins bins;
     char label[48];
-    for (size_t i = 0; i < bins->count; i++)
-        fprintf(script, "\"%s\" %.6f\n", shape_bins_label(&bins->bin[i], label, sizeof label),
-                height(bins->bin[i].time, bins->bin[i].calls));
+    if (shape_bins_fill(&bins, a, g, chosen_dimension()) != ST_OK)
+        return ST_NOMEM;
+    for (size_t i = 0; i < bins.count; i++)
+        fprintf(script, "\"%s\" %.6f %.6f\n", shape_bins_label(&bins.bin[i], label, sizeof label),
+                100 * bins.bin[i].time, 100 * bins.bin[i].calls);
+    return ST_OK;
 }
 
-static enum status panel(FILE *script, const struct analysis *a, size_t number)
+static void title(FILE *script, const struct analysis_group *g)
+{
+    fprintf(script, "set title \"%s %s: %s calls, %s of wall time\"\n", tilewise_op_name(g->op),
+            tilewise_dtype_name(g->dtype), words_count(g->calls), words_share(g->heat.wall_share));
+}
+
+static enum status bar_panel(FILE *script, const struct analysis *a, size_t number)
 {
     const struct analysis_group *g = &a->ops[number];
+    enum status st = ST_OK;
     fprintf(script, "$panel%zu << END\n", number);
-    if (strcmp(dimension, "shape") == 0)
+    if (is(dimension, "shape"))
         shape_data(script, a, g);
-    else {
-        struct shape_bins bins;
-        enum shape_dimension d = dimension[0] == 'm'   ? SHAPE_M
-                                 : dimension[0] == 'n' ? SHAPE_N
-                                                       : SHAPE_K;
-        if (shape_bins_fill(&bins, a, g, d) != ST_OK)
-            return ST_NOMEM;
-        bin_data(script, &bins);
-    }
+    else
+        st = bin_data(script, a, g);
     fprintf(script,
             "END\nstats $panel%zu using 2 nooutput\n"
-            "set xrange [-0.7:(STATS_records < 10 ? 9.7 : STATS_records - 0.3)]\nset title \"%s "
-            "%s: %s calls, %s of wall time\"\n"
-            "plot $panel%zu using 2:xtic(1) with boxes linecolor rgb \"#3b6fc4\" "
-            "notitle\n",
-            number, tilewise_op_name(g->op), tilewise_dtype_name(g->dtype), words_count(g->calls),
-            words_share(g->heat.wall_share), number);
+            "set xrange [-0.7:(STATS_records < 10 ? 9.7 : STATS_records - 0.3)]\n",
+            number);
+    title(script, g);
+    const char *time = "with boxes linecolor rgb \"#3b6fc4\" title \"time\"",
+               *calls = "with boxes fillstyle empty linecolor rgb \"#222222\" title \"calls\"";
+    if (is(by, "both"))
+        fprintf(script, "plot $panel%zu using 2:xtic(1) %s, '' using 3 %s\n", number, time, calls);
+    else
+        fprintf(script, "plot $panel%zu using %d:xtic(1) %s\n", number, is(by, "time") ? 2 : 3,
+                is(by, "time") ? time : calls);
+    return st;
+}
+
+/* Stacked: the largest shapes by window. */
+static enum status window_panel(FILE *script, const struct analysis *a, size_t number)
+{
+    const struct analysis_group *g = &a->ops[number];
+    size_t layers = g->nmembers < LAYERS_MAX ? g->nmembers : LAYERS_MAX;
+    double *shares = textchart_window_shares(a, g, layers, is(by, "calls"));
+    if (!shares)
+        return ST_NOMEM;
+    fprintf(script, "$panel%zu << END\n", number);
+    for (size_t w = 0; w < a->summary->nwindows; w++) {
+        for (size_t i = 0; i < layers; i++)
+            fprintf(script, "%.4f ", 100 * shares[w * layers + i]);
+        fputc('\n', script);
+    }
+    fputs("END\n", script);
+    free(shares);
+    title(script, g);
+    for (size_t i = 0; i < layers; i++) {
+        const struct tilewise_signature *s = &a->summary->signatures[g->members[i]].signature;
+        fprintf(script,
+                "%s $panel%zu using %zu with histograms fillstyle pattern %zu title \"%s %s\"",
+                i ? "," : "plot", number, i + 1, i + 1, words_shape(s), words_trans(s));
+    }
+    fputc('\n', script);
     return ST_OK;
 }
 
-static enum status write_script(FILE *script, const struct analysis *a)
+static enum status write_script(FILE *script, const void *context)
 {
-    size_t panels = a->nops < PANELS_MAX ? a->nops : PANELS_MAX;
+    const struct analysis *a = context;
+    size_t panels = panel_count(a);
+    gnuplot_terminal(script, chosen_format(), WIDTH, (unsigned)panels * PANEL_HEIGHT);
     fprintf(script,
-            "set terminal svg noenhanced dynamic size 900,%zu background rgb "
-            "\"white\" font "
-            "\"DejaVu Sans,12\"\n"
             "set multiplot layout %zu,1\nset style fill solid 0.8\nset boxwidth 0.8\n"
-            "set xtics rotate by -35 scale 0\nset grid ytics\nset yrange [0:*]\n"
-            "set ylabel \"%% of %s\"\nset xlabel \"%s\"\n",
-            panels * PANEL_HEIGHT, panels, by,
-            strcmp(dimension, "shape") == 0 ? "m x n x k as called" : dimension);
+            "set grid ytics\nset yrange [0:*]\nset ylabel \"%% of %s\"\n",
+            panels,
+            is(by, "calls")             ? "calls"
+            : windows || is(by, "time") ? "time"
+                                        : "time, calls");
+    if (windows)
+        fputs("set style data histograms\nset style histogram rowstacked\nset key outside\n"
+              "set yrange [0:100]\nset xlabel \"window\"\n",
+              script);
+    else
+        fprintf(script, "set xtics rotate by -35 scale 0\nset xlabel \"%s\"\n",
+                is(dimension, "shape") ? "m x n x k as called"
+                                       : shape_dimension_name(chosen_dimension()));
     enum status st = ST_OK;
     for (size_t i = 0; i < panels && st == ST_OK; i++)
-        st = panel(script, a, i);
+        st = windows ? window_panel(script, a, i) : bar_panel(script, a, i);
     fputs("unset multiplot\n", script);
-    return fflush(script) == 0 ? st : ST_IO;
+    return st;
 }
 
-/* gnuplot reads the script from `script` and writes to `drawing`: two open
- * files, so neither can block on the other. */
-static enum status run_gnuplot(FILE *script, FILE *drawing, struct fault *fault)
+/* One dimension, the shapes, or, without a wish, every dimension that has more than one value. */
+static enum status text_panel(const struct analysis *a, const struct analysis_group *g, FILE *out)
 {
-    char *const argv[] = { "gnuplot", "-d", NULL };
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int result;
-    rewind(script);
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return fault_set(fault, ST_NOMEM, "out of memory");
-    posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, fileno(drawing), STDOUT_FILENO);
-    int error = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error == ENOENT)
-        return fault_set(fault, ST_UNSUPPORTED,
-                         "gnuplot is not installed; install the package gnuplot-nox, or use "
-                         "tilewise report --format=html, which needs none");
-    if (error)
-        return fault_set(fault, ST_IO, "gnuplot: %s", strerror(error));
-    while (waitpid(pid, &result, 0) < 0)
-        if (errno != EINTR)
-            return fault_set(fault, ST_IO, "gnuplot: %s", strerror(errno));
-    if (!WIFEXITED(result) || WEXITSTATUS(result) != 0)
-        return fault_set(fault, ST_IO, "gnuplot failed; what it said is above");
-    return ST_OK;
+    enum status st = ST_OK;
+    fprintf(out, "%s %s: %s calls, %s of wall time\n", tilewise_op_name(g->op),
+            tilewise_dtype_name(g->dtype), words_count(g->calls), words_share(g->heat.wall_share));
+    if (windows)
+        return textchart_windows(a, g, is(by, "calls"), out);
+    if (is(dimension, "shape"))
+        textchart_shapes(a, g, out);
+    else if (!is(dimension, "auto"))
+        return textchart_dimension(a, g, chosen_dimension(), out);
+    else
+        for (enum shape_dimension d = 0; d < SHAPE_DIMENSIONS && st == ST_OK; d++)
+            if (d == SHAPE_M || g->stability.values[d] > 1)
+                st = textchart_dimension(a, g, d, out);
+    return st;
 }
 
-static enum status copy(FILE *from, FILE *to, struct fault *fault)
-{
-    char buffer[1 << 14];
-    size_t bytes;
-    rewind(from);
-    while ((bytes = fread(buffer, 1, sizeof buffer, from)) > 0)
-        if (fwrite(buffer, 1, bytes, to) != bytes)
-            break; /* output_close() says why */
-    return ferror(from) ? fault_set(fault, ST_IO, "temporary file: %s", strerror(errno)) : ST_OK;
-}
-
-/* gnuplot does not notice that a disk is full, so it draws into a temporary file and the copy is
- * checked. */
-static enum status draw_panels(FILE *script, FILE *drawing, struct fault *fault)
+static enum status print(const struct analysis *a, struct fault *fault)
 {
     struct output out;
-    enum status st = run_gnuplot(script, drawing, fault);
-    if (st == ST_OK)
-        st = output_open(&out, output, fault);
-    return st == ST_OK ? output_close(&out, copy(drawing, out.stream, fault), fault) : st;
-}
-
-static enum status draw(const struct analysis *a, struct fault *fault)
-{
-    if (a->nops == 0)
-        return fault_set(fault, ST_INVALID, "the traces hold no calls: nothing to draw");
-    FILE *script = tmpfile(), *drawing = tmpfile();
-    enum status st = ST_IO;
-    if (!script || !drawing)
-        fault_set(fault, ST_IO, "temporary file: %s", strerror(errno));
-    else if ((st = write_script(script, a)) != ST_OK)
-        fault_set(fault, st, "writing the gnuplot script: %s", status_text(st));
-    else
-        st = draw_panels(script, drawing, fault);
-    if (script)
-        fclose(script);
-    if (drawing)
-        fclose(drawing);
-    return st;
+    enum status st = output_open(&out, output, fault);
+    if (st != ST_OK)
+        return st;
+    for (size_t i = 0; i < panel_count(a) && st == ST_OK; i++)
+        st = text_panel(a, &a->ops[i], out.stream);
+    return output_close(&out, st, fault);
 }
 
 static enum status run(char **paths, size_t count, struct fault *fault)
@@ -193,8 +224,11 @@ static enum status run(char **paths, size_t count, struct fault *fault)
     enum status st = summary_build(&summary, (const char *const *)paths, count, 0, fault);
     if (st == ST_OK)
         st = analysis_build(&a, summary, &none, &policy, fault);
+    if (st == ST_OK && a->nops == 0)
+        st = fault_set(fault, ST_INVALID, "the traces hold no calls: nothing to draw");
     if (st == ST_OK)
-        st = draw(a, fault);
+        st = is(chosen_format(), "text") ? print(a, fault)
+                                         : gnuplot_draw(write_script, a, output, fault);
     analysis_free(a);
     summary_free(summary);
     return st;

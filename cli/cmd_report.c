@@ -14,8 +14,9 @@
 static const char *format = "text", *output = "", *policy_path = "", *phase = "";
 
 static const struct option_row rows[] = {
-    { "format", 'f', OPTION_CHOICE, "FORMAT", "text, json, csv, md or html", &format,
-      "text|json|csv|md|html" },
+    { "format", 'f', OPTION_CHOICE, "FORMAT",
+      "text, json, csv, md, html, or the dispatch table as YAML", &format,
+      "text|json|csv|md|html|dispatch" },
     { "output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of standard output", &output,
       NULL },
     { "policy", 'p', OPTION_TEXT, "FILE", "thresholds of the verdicts, in YAML", &policy_path,
@@ -95,15 +96,20 @@ static enum status read_inputs(struct inputs *in, char **paths, size_t count, st
 
 static enum status write_report(const struct analysis *a, FILE *out)
 {
-    if (strcmp(format, "json") == 0)
-        return report_json(a, out);
-    void (*const write)(const struct analysis *, FILE *) = strcmp(format, "csv") == 0  ? report_csv
-                                                           : strcmp(format, "md") == 0 ? report_md
-                                                           : strcmp(format, "html") == 0
-                                                               ? report_html
-                                                               : report_text;
-    write(a, out);
-    return ST_OK;
+    static const struct {
+        const char *format;
+        void (*write)(const struct analysis *, FILE *);
+    } writers[] = { { "text", report_text },
+                    { "csv", report_csv },
+                    { "md", report_md },
+                    { "html", report_html },
+                    { "dispatch", report_dispatch } };
+    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
+        if (strcmp(format, writers[i].format) == 0) {
+            writers[i].write(a, out);
+            return ST_OK;
+        }
+    return report_json(a, out);
 }
 
 static enum status write_output(const struct analysis *a, struct fault *fault)

@@ -203,6 +203,7 @@ static enum status add_events(struct books *b, const struct reader_frame *frame)
 {
     struct inorder_columns c = inorder_merge(b->inorder, frame, b->index);
     add_totals(b, &c);
+    b->events += c.count;
     if (!add_intervals(b, &c) ||
         !bins_add_events(&b->open->bins, c.signature, c.start_ns, c.duration_ns, c.count))
         return ST_NOMEM;

@@ -39,6 +39,7 @@ struct books {
     struct bins_scratch scratch;
     uint64_t calls_per_bin; /* least, of all shards */
     struct inorder *inorder;
+    uint64_t events; /* calls that came with an event */
     struct gpubook gpu;
     struct phasebook phases;
     const char *phase;          /* only the calls made in it; NULL: all */

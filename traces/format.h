@@ -63,6 +63,7 @@ enum trace_section {
     SECTION_RESULT_CASE = 66,
     SECTION_RESULT_ORDER = 67,
     SECTION_RESULT_ORDER_PART = 68,
+    SECTION_RESULT_VERDICT = 69,
     SECTION_BLOB_FIRST = 64, /* 64 to 127 are handed to the caller as they are */
     SECTION_BLOB_LAST = 127,
 };

@@ -76,6 +76,11 @@ enum status reader_next(struct reader *r, struct reader_frame *frame, struct fau
     return st;
 }
 
+void reader_follow(struct reader *r)
+{
+    r->scan.growing = true;
+}
+
 enum trace_kind reader_kind(const struct reader *r)
 {
     return r->scan.header.kind;

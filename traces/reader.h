@@ -92,6 +92,10 @@ enum status reader_open_bytes(struct reader **out, const void *bytes, size_t cou
 /* Next good frame; ST_END at the end of the file. Damage is skipped, and listed. */
 enum status reader_next(struct reader *r, struct reader_frame *frame, struct fault *fault);
 
+/* The file is still being written: half a frame at its end is no damage, and reader_next may be
+ * called again after END, when there is more. */
+void reader_follow(struct reader *r);
+
 enum trace_kind reader_kind(const struct reader *r);
 const struct reader_shard *reader_shards(const struct reader *r, size_t *count);
 /* All signatures met so far; `entry` is an index for reader_string(). */

@@ -111,6 +111,11 @@ enum status result_put_order_part(struct result_writer *w, const struct result_o
     return put(w, SECTION_RESULT_ORDER_PART, resultrow_order_part, row);
 }
 
+enum status result_put_verdict(struct result_writer *w, const struct result_verdict *row)
+{
+    return put(w, SECTION_RESULT_VERDICT, resultrow_verdict, row);
+}
+
 enum status result_close(struct result_writer *w)
 {
     static const struct trace_counters none;
@@ -157,6 +162,8 @@ static enum status read_blob(struct result_set *set, const struct reader_blob *b
           resultrow_order },
         { SECTION_RESULT_ORDER_PART, (void **)&set->parts, &set->nparts, sizeof *set->parts,
           resultrow_order_part },
+        { SECTION_RESULT_VERDICT, (void **)&set->verdicts, &set->nverdicts, sizeof *set->verdicts,
+          resultrow_verdict },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (kinds[i].section != blob->section)
@@ -218,9 +225,12 @@ void result_free(struct result_set *set)
         resultrow_free(resultrow_order_part, &set->parts[i]);
     free(set->orders);
     free(set->parts);
+    for (size_t i = 0; i < set->nverdicts; i++)
+        resultrow_free(resultrow_verdict, &set->verdicts[i]);
     free(set->runs);
     free(set->ceilings);
     free(set->cases);
+    free(set->verdicts);
     *set = (struct result_set){ 0 };
 }
 

@@ -119,14 +119,23 @@ struct result_order_part {
     bool chosen;
 };
 
+/* What was decided on an operation when the result was kept (`tilewise history add`): by the traces
+ * and the policy of that day, so it never goes stale. */
+struct result_verdict {
+    uint8_t op, dtype;
+    char *verdict, *stability, *reason;
+    double heat, heat_lo, heat_hi, gain_lo, gain_hi;
+};
+
 struct result_set {
-    size_t nruns, nceilings, ncases, norders, nparts;
+    size_t nruns, nceilings, ncases, norders, nparts, nverdicts;
     size_t ndamage; /* damaged stretches in the files: rows may be missing */
     struct result_run *runs;
     struct result_ceiling *ceilings;
     struct result_case *cases;
     struct result_order *orders;
     struct result_order_part *parts;
+    struct result_verdict *verdicts;
 };
 
 /* A writer of one .twr; every appended row is in the file once the call returns (a later crash
@@ -138,6 +147,7 @@ enum status result_put_ceiling(struct result_writer *w, const struct result_ceil
 enum status result_put_case(struct result_writer *w, const struct result_case *row);
 enum status result_put_order(struct result_writer *w, const struct result_order *row);
 enum status result_put_order_part(struct result_writer *w, const struct result_order_part *row);
+enum status result_put_verdict(struct result_writer *w, const struct result_verdict *row);
 enum status result_close(struct result_writer *w); /* accepts NULL */
 
 /* Read and append to `set` (zero-initialised by the caller). All strings are non-NULL afterwards.

@@ -30,6 +30,10 @@ enum wire { WIRE_VARINT = 0, WIRE_REAL = 1, WIRE_BYTES = 2 };
     {                                                                                              \
         number, type, offsetof(struct result_case, member)                                         \
     }
+#define VERDICT(number, type, member)                                                              \
+    {                                                                                              \
+        number, type, offsetof(struct result_verdict, member)                                      \
+    }
 
 #define ORDER(number, type, member)                                                                \
     {                                                                                              \
@@ -133,10 +137,25 @@ const struct resultrow_field resultrow_order_part[] = {
 };
 #undef ORDER
 #undef PART
+
+const struct resultrow_field resultrow_verdict[] = {
+    VERDICT(1, ROW_BYTE, op),
+    VERDICT(2, ROW_BYTE, dtype),
+    VERDICT(3, ROW_TEXT, verdict),
+    VERDICT(4, ROW_TEXT, stability),
+    VERDICT(5, ROW_TEXT, reason),
+    VERDICT(6, ROW_REAL, heat),
+    VERDICT(7, ROW_REAL, heat_lo),
+    VERDICT(8, ROW_REAL, heat_hi),
+    VERDICT(9, ROW_REAL, gain_lo),
+    VERDICT(10, ROW_REAL, gain_hi),
+    { 0, ROW_TEXT, 0 },
+};
 #undef RUN
 #undef CEILING
 #undef CANDIDATE
 #undef CASE
+#undef VERDICT
 
 static enum status put_bytes(struct buffer *out, uint32_t number, const void *bytes, size_t count)
 {

@@ -26,7 +26,7 @@ struct resultrow_field {
     size_t offset; /* of the member in the row */
 };
 extern const struct resultrow_field resultrow_run[], resultrow_ceiling[], resultrow_candidate[],
-    resultrow_case[], resultrow_order[], resultrow_order_part[];
+    resultrow_case[], resultrow_order[], resultrow_order_part[], resultrow_verdict[];
 
 /* Append the fields of `row`. NOMEM. */
 enum status resultrow_put(struct buffer *out, const struct resultrow_field *fields,

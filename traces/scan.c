@@ -316,9 +316,21 @@ static bool belongs_here(const struct scan *s, const struct frame_header *h)
            (h->kind == s->header.kind && frame_compare_shards(&h->shard, &s->header.shard) == 0);
 }
 
+/* Its last byte is not in the file yet. */
+static bool is_unfinished(struct scan *s)
+{
+    struct frame_header h;
+    enum frame_verdict verdict = look(s, s->offset, &h);
+    return verdict == FRAME_TOO_SHORT ||
+           (verdict == FRAME_GOOD &&
+            is_end(s, s->offset + h.header_bytes + (uint64_t)h.stored_bytes - 1));
+}
+
 enum status scan_next(struct scan *s, struct scan_frame *f, struct fault *fault)
 {
     while (!is_end(s, s->offset)) {
+        if (s->growing && is_unfinished(s))
+            break;
         if (!take_frame(s, f))
             continue;
         if (!belongs_here(s, &f->header)) {

@@ -18,6 +18,8 @@ struct scan {
     struct file_header header;
     bool header_damaged;
     bool headers_only;   /* set by the caller: payloads are not read, so not checked either */
+    bool growing;        /* set by the caller: the end may be half a frame, for scan_next to find
+                            whole later */
     uint64_t offset;     /* of the next byte to look at */
     uint32_t last_shard; /* of the frame before; UINT32_MAX: none */
     uint64_t damage_since_frame; /* rows listed since the last good frame */

@@ -387,6 +387,8 @@ static enum status make(struct owned *o, struct build *b, size_t windows)
     uint32_t *name_rank = malloc((b->books.names.count + 1) * sizeof *name_rank);
     uint32_t *rank = malloc((b->books.signatures.count + 1) * sizeof *rank);
     enum status st = name_rank && rank ? ST_OK : ST_NOMEM;
+    s->events = b->books.events;
+    s->is_of_phase = b->books.phase != NULL;
     if (st == ST_OK)
         st = make_strings(o, &b->books, name_rank);
     if (st == ST_OK)

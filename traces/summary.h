@@ -119,6 +119,8 @@ struct summary {
     struct trace_counters counters; /* sums over shards */
     uint64_t wall_ns, busy_ns;      /* sums over shards */
     uint64_t calls, time_ns;        /* sums over signatures */
+    uint64_t events;                /* of the calls, those with times of their own */
+    bool is_of_phase;               /* nothing but the calls of one phase */
     bool complete;                  /* every shard ended cleanly and nothing was damaged */
 };
 

@@ -63,7 +63,7 @@ check "a kernel that does nothing is a finding" test "$(ghost)" -eq 1
 check "it fails verification, and how to see that again is said" \
     grep -q "reproduce: tilewise replay" "$work/ghost.txt"
 check "it never passes" sh -c '! grep -q "null .*passed" "$1"' sh "$work/ghost.txt"
-for format in text csv md html; do
+for format in text csv md html dispatch; do
     check "report --format=$format" "$TILEWISE" report --format=$format -o "$work/report.$format" \
         "$work"/t/*.twt "$work/r.twr"
 done

@@ -23,7 +23,7 @@ check "help of an unknown command" refuses 64 "no command 'nothing-like-it'" \
     "$TILEWISE" help nothing-like-it
 check "two topics at once" refuses 64 "unexpected argument 'b'" "$TILEWISE" help doctor b
 
-for command in record ctl info replay report histogram merge validate; do
+for command in record ctl top info replay report histogram diff gate history merge validate; do
     check "$command: a missing argument is named" refuses 64 "missing argument" "$TILEWISE" $command
 done
 

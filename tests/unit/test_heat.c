@@ -98,6 +98,43 @@ Test(heat, shares_never_pass_one, .init = setup)
     cr_assert(isnan(h.ceiling));
 }
 
+Test(heat, a_causal_effect_takes_the_place_of_the_share, .init = setup)
+{
+    struct heat h = measure(constant(20, 0.5, 0), 0.5 * 20 * FIXTURE_WINDOW_NS);
+    const struct causal_effect e = { CAUSAL_THREADS, 0.05, 0.04, 0.06, NAN, NAN };
+    cr_assert_eq(h.level, HEAT_HIGH);
+    cr_assert_str_eq(heat_method_name(h.method), "wall_share");
+    heat_refine(&h, &e, &policy);
+    cr_assert_str_eq(heat_method_name(h.method), "causal");
+    cr_assert_eq(h.level, HEAT_LOW);
+    cr_assert_eq(h.value, 0.05);
+    cr_assert_eq(h.lo, 0.04);
+    cr_assert_eq(h.hi, 0.06);
+    cr_assert_float_eq(h.ceiling, 1 / 0.95, 1e-9);
+    cr_assert_float_eq(h.wall_share, 0.5, 1e-9);
+}
+
+Test(heat, of_a_gpu_the_shares_are_its_own, .init = setup)
+{
+    struct heat h = measure(constant(20, 0.01, 0), 0.01 * 20 * FIXTURE_WINDOW_NS);
+    const struct causal_effect e = { CAUSAL_STREAMS, 0.3, 0.25, 0.35, 0.8, 0.4 };
+    heat_refine(&h, &e, &policy);
+    cr_assert_eq(h.level, HEAT_HIGH);
+    cr_assert(h.is_of_gpu);
+    cr_assert_eq(h.busy_share, 0.8);
+    cr_assert_eq(h.wall_share, 0.4);
+}
+
+Test(heat, without_an_effect_the_share_stays, .init = setup)
+{
+    struct heat h = measure(constant(20, 0.5, 0), 0.5 * 20 * FIXTURE_WINDOW_NS), before = h;
+    const struct causal_effect none = { CAUSAL_NONE, NAN, NAN, NAN, NAN, NAN };
+    const struct causal_effect thin = { CAUSAL_STREAMS, 0.3, NAN, NAN, 0.8, 0.4 };
+    heat_refine(&h, &none, &policy);
+    heat_refine(&h, &thin, &policy);
+    cr_assert_eq(memcmp(&h, &before, sizeof h), 0);
+}
+
 Test(heat, bootstrap_covers_a_known_ratio)
 {
     /* x / y = 0.3 on average with a known spread: the interval holds it and has the right width:

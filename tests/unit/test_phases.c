@@ -81,6 +81,7 @@ static struct summary *build(const char *const *paths, size_t n, const char *pha
     struct summary *got;
     struct fault fault = { 0 };
     cr_assert_eq(summary_build_phase(&got, paths, n, phase, &fault), ST_OK, "%s", fault.text);
+    cr_assert_eq(got->is_of_phase, phase != NULL);
     return got;
 }
 

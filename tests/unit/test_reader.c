@@ -215,6 +215,37 @@ static void assert_nothing_altered(const struct reading *x, const struct reading
     }
 }
 
+/* Cut anywhere, then whole: nothing is lost, nothing comes twice, and the cut is no damage. */
+Test(reader, a_growing_file_is_followed, .timeout = 60)
+{
+    struct bytes trace = fixture_trace(
+        (struct fixture_options){ .frames = 4, .events_per_frame = 20, .signatures = 3 });
+    const char *path = fixture_path("growing.twt");
+    const size_t whole = read_bytes(trace.at, trace.count)->nframes;
+    size_t step = trace.count / 97 + 1;
+    for (size_t cut = FRAME_FILE_HEADER_BYTES; cut < trace.count; cut += step) {
+        fixture_write(path, (struct bytes){ trace.at, cut });
+        struct reader *r;
+        struct reader_frame frame;
+        struct fault fault;
+        cr_assert_eq(reader_open(&r, path, &fault), ST_OK, "%s", fault.text);
+        reader_follow(r);
+        size_t frames = 0, damage;
+        while (reader_next(r, &frame, &fault) == ST_OK)
+            frames++;
+        int fd = open(path, O_WRONLY | O_APPEND);
+        cr_assert_eq(write(fd, trace.at + cut, trace.count - cut), (ssize_t)(trace.count - cut));
+        close(fd);
+        while (reader_next(r, &frame, &fault) == ST_OK)
+            frames++;
+        reader_damage(r, &damage);
+        cr_assert_eq(frames, whole, "cut at %zu: %zu frames", cut, frames);
+        cr_assert_eq(damage, 0, "cut at %zu", cut);
+        reader_close(r);
+    }
+    free(trace.at);
+}
+
 Test(reader, ten_thousand_bit_flips_never_yield_an_altered_record, .timeout = 120)
 {
     struct bytes b = sample();

@@ -56,7 +56,7 @@ static char *keep(char *text)
     return kept[count++] = text;
 }
 
-enum format { TEXT, JSON, CSV, MD, HTML, FORMATS };
+enum format { TEXT, JSON, CSV, MD, HTML, DISPATCH, FORMATS };
 
 static char *print(enum format format)
 {
@@ -66,9 +66,11 @@ static char *print(enum format format)
     if (format == JSON)
         cr_assert_eq(report_json(analysis, out), ST_OK);
     else {
-        void (*const write[])(const struct analysis *, FILE *) = {
-            [TEXT] = report_text, [CSV] = report_csv, [MD] = report_md, [HTML] = report_html
-        };
+        void (*const write[])(const struct analysis *, FILE *) = { [TEXT] = report_text,
+                                                                   [CSV] = report_csv,
+                                                                   [MD] = report_md,
+                                                                   [HTML] = report_html,
+                                                                   [DISPATCH] = report_dispatch };
         write[format](analysis, out);
     }
     fclose(out);
@@ -395,6 +397,29 @@ Test(report_json, replay_fills_what_was_unknown, .init = setup_replay)
     expect(lines, "fidelity.same_kernel_share", "null");
     cr_assert_str_neq(value_of(lines, "ops.0.gain.lo"), "null");
     cr_assert_str_neq(value_of(lines, "ops.0.headroom"), "null");
+}
+
+Test(report_dispatch, pilot_sends_the_winning_shapes, .init = setup_replay)
+{
+    candidates[1].best_lo = 0.99; /* not above noise: stays */
+    analyse();
+    char *text = print(DISPATCH), *stays = strstr(text, "\nstays:\n");
+    cr_assert_not_null(stays);
+    cr_assert(has(text, "verdict: pilot"));
+    cr_assert(has(text, "kernel: \"avx512\"\n    ratio: { best: 1.2500, lo: 1.2000, hi: 1.3000 }"));
+    cr_assert(strstr(text, "    m: 16\n") < stays && strstr(text, "    m: 48\n") < stays);
+    cr_assert(strstr(text, "    m: 32\n") > stays);
+    cr_assert(has(stays, "why: \"no verified kernel wins beyond noise\""));
+    cr_assert(has(stays, "why: \"not replayed\""), "the add");
+}
+
+Test(report_dispatch, without_a_verdict_for_it_everything_stays, .init = setup_replay)
+{
+    policy.gain.adopt = policy.gain.pilot = 0.99; /* no gain reaches it */
+    analyse();
+    char *text = print(DISPATCH);
+    cr_assert(has(text, "\nkernels:\n  []\n"));
+    cr_assert(has(text, "why: \"the verdict of its operation\""));
 }
 
 Test(analysis, results_of_another_entry_point_do_not_match, .init = setup_replay)
@@ -861,4 +886,67 @@ Test(escape, invalid_utf8_becomes_a_replacement)
                            "b\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd"
                            "c\xef\xbf\xbd[0m");
     free(copy);
+}
+
+/* Requests of every length beside a batch of five sizes. */
+static void setup_regimes(void)
+{
+    policy_default(&policy);
+    results = (struct result_set){ 0 };
+    trace = fixture_new(20);
+    for (size_t w = 0; w < 20; w++) {
+        for (int64_t m = 1; m <= 5; m++) {
+            struct tilewise_signature s = fixture_gemm(m, 384, 1536);
+            fixture_calls(trace, w, &s, 100, 1000);
+        }
+        for (int64_t i = 0; i < 50; i++) {
+            struct tilewise_signature s = fixture_gemm(512 + (int64_t)w * 50 + i, 384, 1536);
+            fixture_calls(trace, w, &s, 1, 10000);
+        }
+    }
+    fixture_done(trace);
+    analyse();
+}
+
+Test(report, regimes_stand_beside_the_whole, .init = setup_regimes)
+{
+    const char *json = print(JSON);
+    cr_assert(has(json, "\"regimes\": ["));
+    cr_assert(has(json, "\"name\": \"m 1 to 5\""));
+    cr_assert(has(json, "\"by\": \"shape\""));
+    cr_assert(has(print(TEXT), "regimes: "));
+    cr_assert(has(print(MD), "Regimes: "));
+    cr_assert(has(print(HTML), "Regimes: "));
+    cr_assert(has(analysis->ops[0].decision.reason, "By regime: "), "%s",
+              analysis->ops[0].decision.reason);
+}
+
+Test(report, a_share_in_the_place_of_heat_is_marked, .init = setup)
+{
+    cr_assert(has(print(TEXT), "~"));
+    cr_assert(has(print(JSON), "\"method\": \"wall_share\""));
+    cr_assert(has(print(JSON), "\"of\": null"));
+    analysis->ops[0].heat.method = HEAT_CAUSAL;
+    cr_assert(has(print(JSON), "\"method\": \"causal\""));
+}
+
+Test(report, a_timeline_that_cannot_be_read_is_told, .init = build_trace)
+{
+    trace->s.events = 1;
+    analyse();
+    cr_assert_eq(analysis->nnotes, 1);
+    cr_assert(has(analysis->notes[0], "the timeline could not be read: fixture.twt"));
+    cr_assert_eq(analysis->ops[0].heat.method, HEAT_WALL_SHARE);
+}
+
+Test(report, idle_time_is_told_with_its_causes, .init = setup)
+{
+    struct causal causal = { .idle = { CAUSAL_STREAMS, 0.5, 0.1, 0.2, 0.05 } };
+    cr_assert_null(analysis->causal);
+    analysis->causal = &causal;
+    cr_assert(has(print(TEXT), "waited for the host for 50.0 %"));
+    cr_assert(has(print(MD), "nothing but communication ran for 20.0 %"));
+    cr_assert(has(print(HTML), "nothing but copies for 5.0 %"));
+    cr_assert(has(print(JSON), "\"of\": \"gpu\""));
+    analysis->causal = NULL;
 }

@@ -70,6 +70,10 @@ static const char *write_sample(const char *name)
     struct result_case row = sample_case(candidates, 2);
     row.signature.entry = 3;
     cr_assert_eq(result_put_case(w, &row), ST_OK);
+    struct result_verdict verdict = {
+        TILEWISE_OP_GEMM, TILEWISE_F32, "pilot", "stable", "because", 0.4, 0.3, 0.5, 0.01, NAN
+    };
+    cr_assert_eq(result_put_verdict(w, &verdict), ST_OK);
     cr_assert_eq(result_close(w), ST_OK);
     return path;
 }
@@ -99,6 +103,11 @@ Test(result, round_trip)
     cr_assert_float_eq(row->candidates[0].best_hi, 1.3, 0);
     cr_assert(row->candidates[0].deterministic);
     cr_assert_str_eq(row->candidates[1].reason, "wrong result");
+    cr_assert_eq(set.nverdicts, 1);
+    cr_assert_eq(set.verdicts[0].op, TILEWISE_OP_GEMM);
+    cr_assert_str_eq(set.verdicts[0].verdict, "pilot");
+    cr_assert_float_eq(set.verdicts[0].heat_lo, 0.3, 0);
+    cr_assert(isnan(set.verdicts[0].gain_hi));
     result_free(&set);
 }
 

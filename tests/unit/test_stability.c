@@ -52,6 +52,42 @@ Test(mix, n_equal_shapes_are_n_effective_shapes)
     mix_free(&mix);
 }
 
+Test(mix, where_a_gpu_was_measured_its_time_counts)
+{
+    /* 7 shapes of equal time on the host; measured: the first 30 ns a call, the second 10; the mean
+     * of the measured calls is 20, and the others get it. */
+    struct fixture *f = uniform(4, 7);
+    f->signatures[0].gpu_calls = f->signatures[1].gpu_calls = 10;
+    f->signatures[0].gpu_measured_ns = 300;
+    f->signatures[1].gpu_measured_ns = 100;
+    struct mix mix = mix_of(f);
+    cr_assert_float_eq(mix.key_time_ns[0], 400 * 30, 1e-6);
+    cr_assert_float_eq(mix.key_time_ns[1], 400 * 10, 1e-6);
+    cr_assert_float_eq(mix.key_time_ns[6], 400 * 20, 1e-6);
+    cr_assert_float_eq(mix.cells[0].time_ns, 100 * 30, 1e-6);
+    cr_assert_eq(mix_k90(&mix), 6);
+    mix_free(&mix);
+}
+
+Test(mix, calls_of_a_graph_have_no_host_time_but_that_of_the_gpu, .init = setup)
+{
+    struct fixture *f = fixture_new(4);
+    struct tilewise_signature a = fixture_gemm(1, 1, 1), b = fixture_gemm(2, 1, 1);
+    for (size_t w = 0; w < 4; w++) {
+        fixture_calls(f, w, &a, 100, 0);
+        fixture_calls(f, w, &b, 100, 0);
+    }
+    fixture_done(f);
+    cr_assert(isnan(measure(f).raw.cov05));
+    f->signatures[0].gpu_calls = f->signatures[1].gpu_calls = 1;
+    f->signatures[0].gpu_measured_ns = 1000;
+    f->signatures[1].gpu_measured_ns = 9000;
+    struct stability st = measure(f);
+    cr_assert_eq(st.level, STABILITY_STABLE);
+    cr_assert_eq(st.raw.k90, 1);
+    cr_assert_eq(st.raw.cov05, 1);
+}
+
 Test(mix, effective_shapes_by_hand)
 {
     /* q = 3/4, 1/4: exp(-(3/4 ln 3/4 + 1/4 ln 1/4)) = 4 / 3^(3/4) = 1.754765 */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analysis/match.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Results are found by signature and name of the entry point. */
+struct indexed {
+    struct tilewise_signature signature; /* entry 0 */
+    const char *entry;
+    const struct result_case *row;
+};
+
+static int by_signature(const void *a, const void *b)
+{
+    const struct indexed *x = a, *y = b;
+    int order = memcmp(&x->signature, &y->signature, sizeof x->signature);
+    return order ? order : strcmp(x->entry, y->entry);
+}
+
+static int by_signature_then_place(const void *a, const void *b)
+{
+    const struct indexed *x = a, *y = b;
+    int order = by_signature(a, b);
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+/* Sorted, each case once: of several measurements of one shape the last one counts. */
+static struct indexed *index_results(const struct result_set *set, size_t *count)
+{
+    struct indexed *index = calloc(set->ncases + 1, sizeof *index);
+    *count = 0;
+    if (!index)
+        return NULL;
+    for (size_t i = 0; i < set->ncases; i++) {
+        const struct result_case *row = &set->cases[i];
+        index[i] = (struct indexed){ row->signature, row->entry ? row->entry : "", row };
+        index[i].signature.entry = 0;
+    }
+    qsort(index, set->ncases, sizeof *index, by_signature_then_place);
+    for (size_t i = 0; i < set->ncases; i++)
+        if (i + 1 == set->ncases || by_signature(&index[i], &index[i + 1]) != 0)
+            index[(*count)++] = index[i];
+    return index;
+}
+
+const char *match_entry(const struct summary *s, const struct tilewise_signature *signature)
+{
+    return signature->entry < s->nstrings ? s->strings[signature->entry] : "";
+}
+
+enum status match_results(const struct result_case ***out, const struct summary *s,
+                          const struct result_set *results)
+{
+    size_t cases;
+    struct indexed *index = index_results(results, &cases);
+    const struct result_case **rows = *out = calloc(s->nsignatures + 1, sizeof *rows);
+    for (size_t i = 0; i < s->nsignatures && index && rows; i++) {
+        struct indexed wanted = { .signature = s->signatures[i].signature };
+        wanted.entry = match_entry(s, &wanted.signature);
+        wanted.signature.entry = 0;
+        const struct indexed *found = bsearch(&wanted, index, cases, sizeof *index, by_signature);
+        rows[i] = found ? found->row : NULL;
+    }
+    bool good = index && rows;
+    free(index);
+    return good ? ST_OK : ST_NOMEM;
+}

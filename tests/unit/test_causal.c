@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace_fixture.h"
+
+#include <math.h>
+
+#include "analysis/causal.h"
+#include "analysis/causal_streams.h"
+#include "analysis/shape.h"
+
+/* A trace is written as a process would, and measured. Group 0 is the f32 gemm, 1 the f32 add, 2
+ * the f32 collectives; 3 to 5 are their classes. */
+enum { OPS = 3, US = 1000 };
+
+struct scene {
+    struct writer *w;
+    struct trace_counters counters;
+    uint32_t gemm, add, collective, kernel;
+    const char *path;
+};
+
+static uint32_t define(struct writer *w, uint8_t op)
+{
+    struct tilewise_signature s = fixture_signature(1);
+    uint32_t id;
+    s.op = op;
+    cr_assert_eq(writer_string(w, "entry", 5, &s.entry), ST_OK);
+    cr_assert_eq(writer_signature(w, &s, &id), ST_OK);
+    return id;
+}
+
+static struct scene open_scene(const char *name, unsigned shard)
+{
+    struct scene s = { .path = fixture_path(name) };
+    s.w = fixture_open(open(s.path, O_RDWR | O_CREAT | O_TRUNC, 0600), shard);
+    s.gemm = define(s.w, TILEWISE_OP_GEMM);
+    s.add = define(s.w, TILEWISE_OP_ADD);
+    s.collective = define(s.w, TILEWISE_OP_COLLECTIVE);
+    cr_assert_eq(writer_string(s.w, "kernel", 6, &s.kernel), ST_OK);
+    return s;
+}
+
+static void events(struct scene *s, uint32_t thread, const struct writer_event *rows, size_t count)
+{
+    cr_assert_eq(writer_events(s->w, thread, 0, rows, count), ST_OK);
+    s->counters.seen += count;
+    s->counters.recorded += count;
+}
+
+static void frame(struct scene *s, uint64_t now_ns)
+{
+    cr_assert_eq(writer_flush(s->w, &s->counters, now_ns), ST_OK);
+}
+
+static void close_scene(struct scene *s, uint64_t now_ns)
+{
+    cr_assert_eq(writer_close(s->w, &s->counters, now_ns), ST_OK);
+}
+
+static struct causal *measure(const char *const *paths, size_t count)
+{
+    struct summary *s;
+    struct fault fault = { .text = "" };
+    static struct causal *c;
+    causal_free(c);
+    cr_assert_eq(summary_build(&s, paths, count, 0, &fault), ST_OK, "%s", fault.text);
+    static const uint8_t ops[OPS] = { TILEWISE_OP_GEMM, TILEWISE_OP_ADD, TILEWISE_OP_COLLECTIVE };
+    struct causal_group groups[2 * OPS] = { { 0 } };
+    for (int i = 0; i < OPS; i++) {
+        struct tilewise_signature shape = fixture_signature(1);
+        shape.op = ops[i];
+        groups[i] = (struct causal_group){ .op = ops[i], .dtype = TILEWISE_F32 };
+        for (size_t k = 0; k < s->nops; k++)
+            if (s->ops[k].op == ops[i])
+                groups[i].time_ns = s->ops[k].time_ns;
+        groups[OPS + i] = groups[i];
+        groups[OPS + i].shape_class = shape_class_name(&shape);
+    }
+    cr_assert_eq(causal_measure(&c, s, groups, 2 * OPS, &fault), ST_OK, "%s", fault.text);
+    summary_free(s);
+    return c;
+}
+
+static struct causal *measure_one(const struct scene *s)
+{
+    return measure(&s->path, 1);
+}
+
+/* Rounds of a main thread (gemm, then a gap) beside a helper (add), and frames of 100 rounds. The
+ * times spread by +- 10 %. */
+static void write_threads(struct scene *s, uint64_t gemm_ns, uint64_t add_ns)
+{
+    uint64_t state = 88172645463325252u, at = 0;
+    for (int f = 0; f < 20; f++) {
+        struct writer_event gemm[100], add[100];
+        for (int i = 0; i < 100; i++) {
+            uint64_t noise = 900 + fixture_random(&state) % 201;
+            gemm[i] = (struct writer_event){ s->gemm, (uint32_t)(gemm_ns * noise / 1000), at };
+            add[i] = (struct writer_event){ s->add, (uint32_t)(add_ns * noise / 1000), at };
+            at += 100 * US;
+        }
+        events(s, 0, gemm, 100);
+        if (add_ns)
+            events(s, 1, add, 100);
+        frame(s, at);
+    }
+    close_scene(s, at);
+}
+
+Test(causal, serial_calls_have_the_wall_share)
+{
+    struct scene s = open_scene("serial.twt", 0);
+    write_threads(&s, 40 * US, 0);
+    const struct causal_effect *e = measure_one(&s)->effects;
+    cr_assert_eq(e[0].source, CAUSAL_THREADS);
+    cr_assert_float_eq(e[0].value, 0.4, 0.005);
+    cr_assert_leq(e[0].lo, 0.4);
+    cr_assert_geq(e[0].hi, 0.4);
+    cr_assert_gt(e[0].lo, 0.38);
+    cr_assert_lt(e[0].hi, 0.42);
+    cr_assert_float_eq(e[OPS].value, e[0].value, 1e-9);
+    cr_assert_eq(e[1].source, CAUSAL_NONE);
+    cr_assert(isnan(e[1].value));
+}
+
+Test(causal, what_hides_behind_another_thread_has_none)
+{
+    struct scene s = open_scene("hidden.twt", 0);
+    write_threads(&s, 60 * US, 30 * US);
+    const struct causal *c = measure_one(&s);
+    cr_assert_float_eq(c->effects[0].value, 0.6, 0.01);
+    cr_assert_float_eq(c->effects[1].value, 0, 1e-9);
+    cr_assert_float_eq(c->idle.host, 0.4, 0.01);
+    cr_assert_eq(c->idle.communication, 0);
+    cr_assert(isnan(c->idle.kernel) && isnan(c->idle.copy));
+}
+
+/* One thread at times that spread by half, gaps by all: the truth is 30 in 100. */
+static void write_noise(struct scene *s, uint64_t seed)
+{
+    uint64_t state = seed, at = 0;
+    for (int f = 0; f < 10; f++) {
+        struct writer_event gemm[100];
+        for (int i = 0; i < 100; i++) {
+            uint64_t duration = 15 * US + fixture_random(&state) % (30 * US + 1);
+            gemm[i] = (struct writer_event){ s->gemm, (uint32_t)duration, at };
+            at += duration + fixture_random(&state) % (140 * US + 1);
+        }
+        events(s, 0, gemm, 100);
+        frame(s, at);
+    }
+    close_scene(s, at);
+}
+
+Test(causal, the_interval_holds_the_truth_as_often_as_it_says)
+{
+    int held = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        struct scene s = open_scene("noise.twt", i);
+        write_noise(&s, 88172645463325252u + i * 7919);
+        struct causal_effect e = measure_one(&s)->effects[0];
+        cr_assert_lt(e.hi - e.lo, 0.06);
+        held += e.lo <= 0.3 && e.hi >= 0.3;
+    }
+    cr_assert_geq(held, 88, "%d of 100", held); /* 95 are meant; fixed seeds */
+}
+
+Test(causal, the_same_file_gives_the_same_numbers)
+{
+    struct scene s = open_scene("again.twt", 0);
+    write_threads(&s, 60 * US, 30 * US);
+    struct causal_effect first = measure_one(&s)->effects[0];
+    struct causal_effect again = measure_one(&s)->effects[0];
+    cr_assert_eq(first.value, again.value);
+    cr_assert_eq(first.lo, again.lo);
+    cr_assert_eq(first.hi, again.hi);
+}
+
+Test(causal, processes_count_by_their_time)
+{
+    struct scene s = open_scene("one.twt", 0), t = open_scene("two.twt", 1);
+    write_threads(&s, 40 * US, 0);
+    write_threads(&t, 20 * US, 0);
+    const char *paths[] = { s.path, t.path, s.path }; /* the first is given twice and counts once */
+    const struct causal_effect *e = measure(paths, 3)->effects;
+    cr_assert_float_eq(e[0].value, 0.3, 0.005);
+    cr_assert_lt(e[0].lo, 0.28); /* blocks of two loads */
+    cr_assert_gt(e[0].hi, 0.32);
+}
+
+Test(causal, calls_without_events_are_not_judged)
+{
+    struct scene s = open_scene("counts.twt", 0);
+    struct writer_count count = { 1000, 50000 * US, 50 * US, 50 * US, { { 0 } } };
+    count.histogram.count[histogram_bucket(50 * US)] = 1000;
+    cr_assert_eq(writer_count(s.w, s.gemm, &count), ST_OK);
+    s.counters.seen = s.counters.recorded = 1000;
+    write_threads(&s, 10 * US, 0);
+    cr_assert_eq(measure_one(&s)->effects[0].source, CAUSAL_NONE);
+}
+
+Test(causal, collectives_alone_are_communication)
+{
+    struct scene s = open_scene("comm.twt", 0);
+    struct writer_event rows[100];
+    for (unsigned i = 0; i < 100; i++)
+        rows[i] = (struct writer_event){ i % 2 ? s.collective : s.gemm, 20 * US, i * 100 * US };
+    events(&s, 0, rows, 100);
+    close_scene(&s, 100 * 100 * US);
+    const struct causal *c = measure_one(&s);
+    cr_assert_float_eq(c->idle.communication, 0.1, 0.001);
+    cr_assert_float_eq(c->idle.host, 0.8, 0.001);
+}
+
+/* GPU windows of 10 ms, one each 100 ms. `busy_us`: of every kernel, 100 us from launch to launch.
+ * On a second stream a collective of nobody's. */
+static void write_windows(struct scene *s, unsigned windows, unsigned busy_us, unsigned swing_us)
+{
+    uint32_t nccl;
+    cr_assert_eq(writer_string(s->w, "ncclDevKernel", 13, &nccl), ST_OK);
+    const struct gpu_source mine = { .name = s->kernel, .signature = s->gemm, .is_first = true };
+    const struct gpu_source other = { .name = nccl, .signature = GPU_NO_SIGNATURE };
+    uint64_t state = 88172645463325252u;
+    for (unsigned w = 0; w < windows; w++) {
+        uint64_t begin = (uint64_t)w * 100000 * US, at = begin;
+        struct gpu_interval v[200], c = { begin + 9000 * US, begin + 8990 * US, 400 * US, 0 };
+        unsigned count = 0;
+        for (uint64_t launch = begin; launch + 100 * US < begin + 8900 * US && count < 200;) {
+            uint64_t start = (launch > at ? launch : at) + 5 * US;
+            unsigned long_ns = (busy_us - swing_us) * US +
+                               (unsigned)(fixture_random(&state) % (2 * swing_us * US + 1));
+            v[count++] = (struct gpu_interval){ start, launch, long_ns, 0 };
+            at = start + long_ns;
+            launch += 100 * US;
+        }
+        cr_assert_eq(
+            writer_gpu_window(s->w, &(struct gpu_window){ begin, begin + 10000 * US, 5000 * US,
+                                                          count + 1, count + 1, 0 }),
+            ST_OK);
+        cr_assert_eq(writer_gpu_intervals(s->w, &(struct gpu_intervals){ .window_ns = begin,
+                                                                         .stream = 1,
+                                                                         .nsources = 1,
+                                                                         .sources = &mine,
+                                                                         .count = count,
+                                                                         .interval = v }),
+                     ST_OK);
+        cr_assert_eq(writer_gpu_intervals(s->w, &(struct gpu_intervals){ .window_ns = begin,
+                                                                         .stream = 2,
+                                                                         .nsources = 1,
+                                                                         .sources = &other,
+                                                                         .count = 1,
+                                                                         .interval = &c }),
+                     ST_OK);
+        struct writer_event call = { s->gemm, 5 * US, begin };
+        cr_assert_eq(writer_events(s->w, 0, 1, &call, 1), ST_OK);
+        s->counters.seen++;
+        s->counters.recorded++;
+        frame(s, begin + 50000 * US);
+    }
+    close_scene(s, (uint64_t)windows * 100000 * US);
+}
+
+Test(causal, a_host_bound_gpu_has_shares_and_no_heat)
+{
+    struct scene s = open_scene("bound.twt", 0);
+    write_windows(&s, 20, 50, 5);
+    const struct causal *c = measure_one(&s);
+    const struct causal_effect *e = c->effects;
+    cr_assert_eq(c->windows, 20);
+    cr_assert_eq(e[0].source, CAUSAL_STREAMS);
+    cr_assert_float_eq(e[0].wall_share, 0.44, 0.02);
+    cr_assert_float_eq(e[0].busy_share, 0.92, 0.03);
+    cr_assert_lt(e[0].hi, 0.02);
+    cr_assert_float_eq(c->idle.communication, 0.04, 0.005);
+    cr_assert_float_eq(c->idle.host + c->idle.kernel, 0.52, 0.02);
+    cr_assert_eq(c->idle.copy, 0);
+    cr_assert_eq(e[1].source, CAUSAL_NONE);
+}
+
+Test(causal, a_gpu_that_is_the_bottleneck_has_its_share)
+{
+    struct scene s = open_scene("busy.twt", 0);
+    write_windows(&s, 20, 300, 100);
+    const struct causal_effect *e = measure_one(&s)->effects;
+    cr_assert_gt(e[0].wall_share, 0.9);
+    cr_assert_float_eq(e[0].value, e[0].wall_share, 0.05);
+    cr_assert_leq(e[0].lo, e[0].value);
+    cr_assert_geq(e[0].hi, e[0].value);
+}
+
+/* Every other window is idle; of the busy ones the recorder kept the first 40 of 100 kernels. */
+Test(causal, a_window_that_was_cut_stands_for_all_of_its_time)
+{
+    struct scene s = open_scene("cut.twt", 0);
+    const struct gpu_source mine = { .name = s.kernel, .signature = s.gemm, .is_first = true };
+    for (unsigned w = 0; w < 20; w++) {
+        uint64_t begin = (uint64_t)w * 100000 * US, count = w % 2 ? 0 : 100;
+        struct gpu_interval v[40];
+        for (uint64_t i = 0; i < 40; i++)
+            v[i] = (struct gpu_interval){ begin + 100 * US * i, begin, 80 * US, 0 };
+        const struct gpu_window window = { begin, begin + 10000 * US, 5000, count, count, 0 };
+        cr_assert_eq(writer_gpu_window(s.w, &window), ST_OK);
+        const struct gpu_intervals intervals = { .window_ns = begin,
+                                                 .missing = 60,
+                                                 .stream = 1,
+                                                 .nsources = 1,
+                                                 .sources = &mine,
+                                                 .count = 40,
+                                                 .interval = v };
+        if (count)
+            cr_assert_eq(writer_gpu_intervals(s.w, &intervals), ST_OK);
+        frame(&s, begin + 50000 * US);
+    }
+    close_scene(&s, 20u * 100000 * US);
+    const struct causal *c = measure_one(&s);
+    cr_assert_eq(c->windows, 20);
+    cr_assert_float_eq(c->effects[0].wall_share, 0.4, 0.005);
+    cr_assert_float_eq(c->effects[0].value, 0.4, 0.01);
+    cr_assert_float_eq(c->idle.host, 0.5, 0.005);
+    cr_assert_float_eq(c->idle.kernel, 0.1, 0.005);
+}
+
+Test(causal, a_few_windows_are_not_enough)
+{
+    struct scene s = open_scene("few.twt", 0);
+    write_windows(&s, 4, 50, 5);
+    cr_assert_eq(measure_one(&s)->effects[0].source, CAUSAL_NONE);
+}
+
+Test(causal, many_windows_are_united)
+{
+    struct scene s = open_scene("many.twt", 0);
+    write_windows(&s, 1300, 300, 100);
+    const struct causal *c = measure_one(&s);
+    cr_assert_eq(c->windows, 1300);
+    cr_assert_gt(c->effects[0].value, 0.85);
+    cr_assert_gt(c->effects[0].lo, 0.85);
+}
+
+Test(causal, a_missing_file_is_an_error)
+{
+    struct scene s = open_scene("gone.twt", 0);
+    write_threads(&s, 10 * US, 0);
+    struct summary *sum;
+    struct causal *c;
+    struct fault fault;
+    cr_assert_eq(summary_build(&sum, &s.path, 1, 0, &fault), ST_OK);
+    unlink(s.path);
+    cr_assert_eq(causal_measure(&c, sum, NULL, 0, &fault), ST_IO);
+    cr_assert_null(c);
+    summary_free(sum);
+}
