@@ -40,7 +40,6 @@ struct count {
 static const double SURE_BUDGET = 0.05;
 
 _Atomic bool cupti_is_due;
-
 static struct cupti_functions api;
 static void *subscriber;
 static const char *_Atomic state = "";
@@ -112,6 +111,7 @@ static void open_window(uint64_t now_ns)
     begin_handling_ns = buffers_handling_ns();
     pace_mark();
     launching_next_window();
+    kernels_trust_until(UINT64_MAX);
     launching_switch(subscriber, true);
     switch_records(true);
     window.switch_ns = pace_since_mark().ns;
@@ -131,6 +131,7 @@ static void close_window(uint64_t now_ns)
     window.inside = pace_since_mark();
     window.switch_ns += clock_ns(CLOCK_MONOTONIC) - switch_ns;
     end_anchor = read_clocks();
+    kernels_trust_until(end_anchor.cupti_ns);
     end_ns = now_ns;
     drain_end_ns = now_ns + DRAIN_MS * MS;
     drain_poll_ns = DRAIN_POLL_MS * MS;

@@ -27,6 +27,7 @@ struct name {
 };
 
 static _Atomic bool locked, pending;
+static _Atomic uint64_t trusted_ns = UINT64_MAX;
 
 /* Below: under the lock. */
 static struct book {
@@ -135,8 +136,15 @@ static struct row *row_of(uint32_t name, uint32_t op, uint32_t grid)
     return &book->row[at];
 }
 
+void kernels_trust_until(uint64_t cupti_ns)
+{
+    atomic_store_explicit(&trusted_ns, cupti_ns ? cupti_ns : UINT64_MAX, memory_order_relaxed);
+}
+
 static bool is_timed(const struct kernels_record *r)
 {
+    if (r->in_graph && r->end_ns > atomic_load_explicit(&trusted_ns, memory_order_relaxed))
+        return false;
     return r->start_ns && r->end_ns >= r->start_ns;
 }
 
@@ -161,10 +169,11 @@ void kernels_add(const struct kernels_record *r)
     lock();
     if (book) {
         uint32_t name = r->name ? name_of(r->name) : 0;
+        bool timed = is_timed(r);
         if (r->work == GPU_KERNEL)
             count_kernel(name, r);
-        spans_add(&(struct spans_record){ .start_ns = r->start_ns,
-                                          .end_ns = r->end_ns,
+        spans_add(&(struct spans_record){ .start_ns = timed ? r->start_ns : 0,
+                                          .end_ns = timed ? r->end_ns : 0,
                                           .launch_ticks = r->call.launch_ticks,
                                           .name = name,
                                           .op = r->call.op,

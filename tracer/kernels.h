@@ -27,6 +27,10 @@ struct kernels_record {
 /* Map the memory. False without. */
 bool kernels_start(void);
 void kernels_add(const struct kernels_record *record);
+/* A kernel of a graph that ends later has no time: when records are switched off during a launch of
+ * a graph, CUPTI (13.0, seen on an H200) gives its kernels the ends of a later launch. 0: unknown,
+ * and UINT64_MAX: trust all. */
+void kernels_trust_until(uint64_t cupti_ns);
 
 /* What was added since the last time is of the window that began at window_ns; the clocks at its
  * beginning and end. Returns the union of its kernels' intervals. This and the next: under the

@@ -140,8 +140,8 @@ def windows(session: Session) -> None:
     few = session.recorded(
         "windows", command, gpu_time="windows", options=["--gpu-budget=0.1"], logged=False
     )
-    options = ["--gpu-time=windows", "--gpu-budget=0.1"]
-    session.keep("llm-decode-graph", few, [*options, "decoder", *STEADY_DECODER])
+    options = "--gpu-time=windows --gpu-budget=0.1"
+    session.keep("llm-decode-graph", few, [options, "decoder", *STEADY_DECODER])
     session.figures["windows, as the recorder has it"] = session.facts(few.traces())
     every = session.recorded("windows-full", command, gpu_time="full", logged=False)
     got, wanted = _share(few.report), _share(every.report)

@@ -94,9 +94,23 @@ int cuptiActivityEnable(uint32_t kind)
     return 0;
 }
 
+/* The launch of a graph that is under way when records are switched off: the ends of its kernels
+ * are those of a later launch. */
+static void spoil_last_graph(void)
+{
+    enum { LATER_NS = 10000000 };
+    struct record *r = (struct record *)(void *)(buffer + used);
+    while ((uint8_t *)r > buffer && r[-1].kernel.node && r[-1].kernel.correlation == correlation)
+        (--r)->kernel.end += LATER_NS;
+}
+
 int cuptiActivityDisable(uint32_t kind)
 {
+    pthread_mutex_lock(&lock);
+    if (scripted("stale") && kind == CUPTI_KIND_KERNEL && activity[kind] && buffer)
+        spoil_last_graph();
     activity[kind] = false;
+    pthread_mutex_unlock(&lock);
     return 0;
 }
 

@@ -53,7 +53,7 @@ static void eager(void)
         fake_kernel("flash_attention", OTHER_NS);
 }
 
-static void graph(void)
+static void *capture(void)
 {
     void *made = NULL, *exec = NULL;
     sgemm(1, 8);
@@ -65,10 +65,28 @@ static void graph(void)
     cudaStreamEndCapture(stream, &made);
     cudaGraphInstantiate(&exec, made, 0, 0, 0);
     fake_instantiate(exec);
-    for (int i = 0; i < 50; i++) {
+    return exec;
+}
+
+static void replay(int launches, const struct timespec *pause)
+{
+    void *exec = capture();
+    for (int i = 0; i < launches; i++) {
         cudaGraphLaunch(exec, stream);
         fake_graph_launch(exec);
+        if (pause)
+            nanosleep(pause, NULL);
     }
+}
+
+static void graph(void)
+{
+    replay(50, NULL);
+}
+
+static void decode(void)
+{
+    replay(1800, &(struct timespec){ 0, 1000000 });
 }
 
 /* Two streams in turn, copies in between, and one kernel with two grids. */
@@ -167,7 +185,8 @@ int main(int argc, char **argv)
         void (*run)(void);
     } scenarios[] = { { "eager", eager },   { "graph", graph },     { "streams", streams },
                       { "slowly", slowly }, { "long", longer },     { "profiler", profiler },
-                      { "forked", forked }, { "threads", threads }, { "many", many } };
+                      { "forked", forked }, { "threads", threads }, { "many", many },
+                      { "decode", decode } };
     fake_cublas_inner = launch;
     stream = fake_stream();
     cublasCreate_v2(&handle);
