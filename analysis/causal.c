@@ -184,9 +184,11 @@ static void share(struct causal_effect *e, const double *saved_ns, const double 
         saved += saved_ns[i];
         span += span_ns[i];
     }
-    e->value = fmin(saved / span, 1);
+    e->value = fmax(fmin(saved / span, 1), 0);
     heat_bootstrap(saved_ns, span_ns, count, &e->lo, &e->hi);
-    e->lo = fmin(e->lo, e->value);
+    if (isnan(e->lo))
+        return; /* one column: no interval, and fmin would make one up */
+    e->lo = fmax(fmin(e->lo, e->value), 0);
     e->hi = fmin(fmax(e->hi, e->value), 1);
 }
 

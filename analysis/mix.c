@@ -342,7 +342,7 @@ static void prepare(struct drift_work *k)
             k->window_calls[w] += (double)k->m->cells[i].calls;
 }
 
-struct mix_drift mix_drift(const struct mix *m, struct prng prng)
+static struct mix_drift measure_drift(const struct mix *m, struct prng *prng)
 {
     struct mix_drift drift = { NAN, NAN, NAN };
     struct drift_work k = { .m = m };
@@ -357,7 +357,7 @@ struct mix_drift mix_drift(const struct mix *m, struct prng prng)
         load_window(&k, 0, k.before);
         load_window(&k, m->nwindows - 1, k.now);
         drift.first_last = mix_divergence(k.before, k.now, m->nkeys);
-        drift.null95 = null_quantile(&k, &prng);
+        drift.null95 = prng ? null_quantile(&k, prng) : NAN;
     }
     free(k.mean_ns);
     free(k.before);
@@ -365,4 +365,14 @@ struct mix_drift mix_drift(const struct mix *m, struct prng prng)
     free(k.window_calls);
     free(k.steps);
     return drift;
+}
+
+struct mix_drift mix_drift(const struct mix *m, struct prng prng)
+{
+    return measure_drift(m, &prng);
+}
+
+struct mix_drift mix_drift_alone(const struct mix *m)
+{
+    return measure_drift(m, NULL);
 }

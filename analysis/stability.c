@@ -56,7 +56,9 @@ static enum status measure_grain(const struct group *g, const struct shape_rule 
         .k90 = mix_k90(&mix),
         .cov05 = mix_cov05(&mix, g->policy->stability.table),
         .unseen = mix_unseen(&mix),
-        .drift = mix_drift(&mix, (struct prng){ DRIFT_SEED }),
+        /* No verdict asks whether whole tiles drift. */
+        .drift = rule->grain == SHAPE_TILE ? mix_drift_alone(&mix)
+                                           : mix_drift(&mix, (struct prng){ DRIFT_SEED }),
         .padding_waste = rule->grain == SHAPE_RAW ? 0 : padding_waste(g, rule),
     };
     *windows = mix.nwindows;

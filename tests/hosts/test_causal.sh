@@ -17,7 +17,7 @@ if ! build 2>"$work/cc.log"; then
 fi
 
 record() {
-    recorded "$work/traces" "$work/steps" $steps >/dev/null &&
+    recorded "$work/traces" "$work/steps" "$steps" >/dev/null &&
         "$TILEWISE" report --format=json "$work"/traces/*.twt >"$work/report.json"
 }
 
@@ -28,8 +28,8 @@ best() { for _ in 1 2; do "$@"; done | sort -n | head -n 1; }
 # that the whole waits for, within its interval and 0.15.
 moves() {
     local plain delayed
-    plain=$(best "$work/steps" $steps)
-    delayed=$(best "$work/steps" $steps "$1" $delay_us)
+    plain=$(best "$work/steps" "$steps")
+    delayed=$(best "$work/steps" "$steps" "$1" "$delay_us")
     $python - "$work/report.json" "$1" "$plain" "$delayed" $((steps * delay_us)) <<'END'
 import json, sys
 report, name, plain, delayed, injected_us = json.load(open(sys.argv[1])), *sys.argv[2:]

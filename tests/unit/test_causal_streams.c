@@ -250,3 +250,20 @@ Test(causal_streams, any_record_is_replayed_as_it_was, .init = setup, .fini = do
         }
     }
 }
+
+Test(causal_streams, hostile_times_do_no_harm, .init = setup, .fini = done)
+{
+    static const uint64_t odd[] = { 0, 1, UINT64_MAX - 1, UINT64_MAX / 2, 1u << 31 };
+    for (size_t i = 0; i < 125; i++)
+        works[count++] = (struct causal_work){ .start_ns = odd[i % 5],
+                                               .end_ns = odd[i / 5 % 5],
+                                               .launch_ns = odd[i / 25],
+                                               .stream = (uint32_t)i,
+                                               .group = { (uint32_t)i, CAUSAL_NO_GROUP } };
+    play(1);
+    for (size_t i = 0; i < WORKS; i++) /* more streams than are told apart, all at one time */
+        works[i] = (struct causal_work){ 5000, 5000, 5000, (uint32_t)i, { 0, 1 }, 0, true };
+    count = WORKS;
+    play(10);
+    cr_assert_eq(shares[0].active_ns, 0);
+}
