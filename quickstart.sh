@@ -48,7 +48,10 @@ say "packages"
 say "build"
 rm -rf "$out"
 mkdir -p "$out" || fail "cannot write to $out"
-{ cmake --preset release -DBUILD_TESTING=OFF && cmake --build --preset release -j "$(nproc)"; } \
+# CUDA kernels take minutes to compile and need a GPU.
+cuda=OFF
+nvidia-smi -L >/dev/null 2>&1 && cuda=ON
+{ cmake --preset release -DBUILD_TESTING=OFF -DTILEWISE_CUDA=$cuda && cmake --build --preset release -j "$(nproc)"; } \
     >"$out/build.log" 2>&1 || fail "the build failed" "$out/build.log"
 "${free[@]}" $tilewise doctor "$out" || fail "this machine lacks something (see 'missing' above)"
 
