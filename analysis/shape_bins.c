@@ -8,7 +8,7 @@
 
 struct row {
     int64_t value;
-    double time_ns, calls;
+    double time, calls; /* shares of the group */
 };
 
 static int by_value(const void *a, const void *b)
@@ -17,20 +17,61 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorted values of a dimension, each once; returns how many. */
-static size_t distinct_values(const struct analysis *a, const struct analysis_group *g,
-                              enum shape_dimension d, struct row *rows)
+/* Time of all calls of each member, as the mix weighs it; returns the sum. */
+static double member_times(const struct analysis *a, const struct analysis_group *g, double *times)
 {
-    for (size_t i = 0; i < g->nmembers; i++) {
-        const struct summary_signature *s = &a->summary->signatures[g->members[i]];
-        rows[i] =
-            (struct row){ shape_dimension(&s->signature, d), (double)s->time_ns, (double)s->calls };
+    double sum = 0;
+    mix_call_ns(a->summary, g->members, g->nmembers, times);
+    for (size_t i = 0; i < g->nmembers; i++)
+        sum += times[i] *= (double)a->summary->signatures[g->members[i]].calls;
+    return sum;
+}
+
+static int by_share(const void *a, const void *b)
+{
+    const struct shape_share *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? 1 : -1;
+    if (x->calls != y->calls)
+        return x->calls < y->calls ? 1 : -1;
+    return (x->signature > y->signature) - (x->signature < y->signature);
+}
+
+struct shape_share *shape_bins_shares(const struct analysis *a, const struct analysis_group *g)
+{
+    struct shape_share *shares = calloc(g->nmembers + 1, sizeof *shares);
+    double *times = calloc(g->nmembers + 1, sizeof *times);
+    double sum = shares && times ? member_times(a, g, times) : 0;
+    for (size_t i = 0; i < g->nmembers && shares && times; i++)
+        shares[i] = (struct shape_share){
+            .signature = g->members[i],
+            .time = sum > 0 ? times[i] / sum : 0,
+            .calls = (double)a->summary->signatures[g->members[i]].calls / (double)g->calls,
+        };
+    if (shares && times)
+        qsort(shares, g->nmembers, sizeof *shares, by_share);
+    else {
+        free(shares);
+        shares = NULL;
     }
-    qsort(rows, g->nmembers, sizeof *rows, by_value);
+    free(times);
+    return shares;
+}
+
+/* Sorted values of a dimension, each once; returns how many. */
+static size_t distinct_values(const struct analysis *a, const struct shape_share *shares,
+                              size_t count, enum shape_dimension d, struct row *rows)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct summary_signature *s = &a->summary->signatures[shares[i].signature];
+        rows[i] =
+            (struct row){ shape_dimension(&s->signature, d), shares[i].time, shares[i].calls };
+    }
+    qsort(rows, count, sizeof *rows, by_value);
     size_t used = 0;
-    for (size_t i = 0; i < g->nmembers; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (used && rows[used - 1].value == rows[i].value) {
-            rows[used - 1].time_ns += rows[i].time_ns;
+            rows[used - 1].time += rows[i].time;
             rows[used - 1].calls += rows[i].calls;
         } else
             rows[used++] = rows[i];
@@ -62,20 +103,22 @@ enum status shape_bins_fill(struct shape_bins *out, const struct analysis *a,
                             const struct analysis_group *g, enum shape_dimension d)
 {
     struct row *rows = calloc(g->nmembers + 1, sizeof *rows);
+    struct shape_share *shares = shape_bins_shares(a, g);
     *out = (struct shape_bins){ 0 };
-    if (!rows)
-        return ST_NOMEM;
-    out->values = distinct_values(a, g, d, rows);
+    if (rows && shares)
+        out->values = distinct_values(a, shares, g->nmembers, d, rows);
     if (out->values)
         set_edges(out, rows);
     for (size_t i = 0, bin = 0; i < out->values; i++) {
         while (bin + 1 < out->count && rows[i].value > out->bin[bin].to)
             bin++;
-        out->bin[bin].time += g->time_ns ? rows[i].time_ns / (double)g->time_ns : 0;
-        out->bin[bin].calls += g->calls ? rows[i].calls / (double)g->calls : 0;
+        out->bin[bin].time += rows[i].time;
+        out->bin[bin].calls += rows[i].calls;
     }
+    enum status st = rows && shares ? ST_OK : ST_NOMEM;
     free(rows);
-    return ST_OK;
+    free(shares);
+    return st;
 }
 
 char *shape_bins_label(const struct shape_bin *b, char *text, size_t text_bytes)

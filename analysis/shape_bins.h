@@ -14,6 +14,16 @@ struct shape_bin {
     double time, calls; /* shares of the group */
 };
 
+/* One signature of a group, with what it holds of the group's time (of its kernels where they were
+ * measured on a GPU) and calls. */
+struct shape_share {
+    uint32_t signature; /* index into the summary's */
+    double time, calls;
+};
+
+/* All of them, by time, largest first; to be freed. NULL without memory. */
+struct shape_share *shape_bins_shares(const struct analysis *a, const struct analysis_group *g);
+
 struct shape_bins {
     size_t count, values; /* bins; distinct values in them */
     struct shape_bin bin[SHAPE_BINS_MAX];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/textchart.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,86 +41,97 @@ enum status textchart_dimension(const struct analysis *a, const struct analysis_
     return ST_OK;
 }
 
-static double part(uint64_t some, uint64_t all)
+static void shape_label(const struct analysis *a, uint32_t signature, char text[64])
 {
-    return all ? (double)some / (double)all : 0;
-}
-
-static void shape_label(const struct analysis *a, const struct analysis_group *g, size_t member,
-                        char text[64])
-{
-    const struct tilewise_signature *s = &a->summary->signatures[g->members[member]].signature;
+    const struct tilewise_signature *s = &a->summary->signatures[signature].signature;
     snprintf(text, 64, "%s %s", words_shape(s), words_trans(s));
 }
 
-void textchart_shapes(const struct analysis *a, const struct analysis_group *g, FILE *out)
+enum status textchart_shapes(const struct analysis *a, const struct analysis_group *g, FILE *out)
 {
+    struct shape_share *shares = shape_bins_shares(a, g);
     fprintf(out, " by shape, as called: %zu signature%s\n", g->nmembers,
             g->nmembers == 1 ? "" : "s");
-    for (size_t i = 0; i < g->nmembers && i < SHAPES_MAX; i++) {
-        const struct summary_signature *s = &a->summary->signatures[g->members[i]];
+    for (size_t i = 0; i < g->nmembers && i < SHAPES_MAX && shares; i++) {
         char label[64];
-        shape_label(a, g, i, label);
-        bar(out, label, part(s->time_ns, g->time_ns), part(s->calls, g->calls));
+        shape_label(a, shares[i].signature, label);
+        bar(out, label, shares[i].time, shares[i].calls);
     }
+    free(shares);
+    return shares ? ST_OK : ST_NOMEM;
 }
 
-static size_t member_of(const struct analysis_group *g, size_t members, uint32_t signature)
+/* What one call of each signature weighs: NaN outside the group. NULL without memory. */
+static double *weigh(const struct analysis *a, const struct shape_share *shares, size_t members,
+                     bool by_calls)
 {
-    size_t i = 0;
-    while (i < members && g->members[i] != signature)
-        i++;
-    return i;
-}
-
-static bool in_group(const struct analysis_group *g, const struct tilewise_signature *s)
-{
-    return s->op == g->op && shape_dtype(s) == g->dtype &&
-           (!g->shape_class || strcmp(g->shape_class, shape_class_name(s)) == 0);
+    const struct summary *s = a->summary;
+    double *weight = malloc((s->nsignatures + 1) * sizeof *weight);
+    for (size_t i = 0; i < s->nsignatures && weight; i++)
+        weight[i] = NAN;
+    for (size_t i = 0; i < members && weight; i++)
+        weight[shares[i].signature] =
+            by_calls || shares[i].calls <= 0 ? 1 : shares[i].time / shares[i].calls;
+    return weight;
 }
 
 double *textchart_window_shares(const struct analysis *a, const struct analysis_group *g,
-                                size_t members, bool by_calls)
+                                const struct shape_share *shares, size_t shown, bool by_calls)
 {
     const struct summary *s = a->summary;
-    double *shares = calloc(s->nwindows * members + 1, sizeof *shares);
-    for (size_t w = 0; w < s->nwindows && shares; w++) {
+    double *out = calloc(s->nwindows * shown + 1, sizeof *out);
+    double *weight = weigh(a, shares, g->nmembers, by_calls);
+    for (size_t w = 0; w < s->nwindows && out && weight; w++) {
         double total = 0;
         for (size_t c = 0; c < s->windows[w].ncells; c++) {
             const struct summary_cell *cell = &s->windows[w].cells[c];
-            double value = by_calls ? (double)cell->calls : (double)cell->time_ns;
-            size_t i = member_of(g, members, cell->signature);
-            total += in_group(g, &s->signatures[cell->signature].signature) ? value : 0;
-            if (i < members)
-                shares[w * members + i] += value;
+            double value = weight[cell->signature] * (double)cell->calls;
+            if (isnan(value))
+                continue;
+            total += value;
+            for (size_t i = 0; i < shown; i++)
+                out[w * shown + i] += shares[i].signature == cell->signature ? value : 0;
         }
-        for (size_t i = 0; i < members; i++)
-            shares[w * members + i] /= total > 0 ? total : 1;
+        for (size_t i = 0; i < shown; i++)
+            out[w * shown + i] /= total > 0 ? total : 1;
     }
-    return shares;
+    if (!weight) {
+        free(out);
+        return NULL;
+    }
+    free(weight);
+    return out;
+}
+
+static void print_windows(const struct analysis *a, const struct shape_share *shares,
+                          const double *part, size_t shown, FILE *out)
+{
+    static const char density[] = " .:-=+*#%@";
+    enum { DENSEST = sizeof density - 2 };
+    for (size_t i = 0; i < shown; i++) {
+        char label[64];
+        shape_label(a, shares[i].signature, label);
+        fprintf(out, "  %-26s |", label);
+        for (size_t w = 0; w < a->summary->nwindows; w++) {
+            double share = part[w * shown + i];
+            int step = share > 0 ? 1 + (int)(share * DENSEST) : 0;
+            fputc(density[step > DENSEST ? DENSEST : step], out);
+        }
+        fputs("|\n", out);
+    }
 }
 
 enum status textchart_windows(const struct analysis *a, const struct analysis_group *g,
                               bool by_calls, FILE *out)
 {
-    static const char density[] = " .:-=+*#%@";
-    size_t members = g->nmembers < SHAPES_MAX ? g->nmembers : SHAPES_MAX;
-    double *shares = textchart_window_shares(a, g, members, by_calls);
-    if (!shares)
-        return ST_NOMEM;
+    size_t shown = g->nmembers < SHAPES_MAX ? g->nmembers : SHAPES_MAX;
+    struct shape_share *shares = shape_bins_shares(a, g);
+    double *part = shares ? textchart_window_shares(a, g, shares, shown, by_calls) : NULL;
     fprintf(out, " over time: share of %s in each of %zu windows, from none ' ' to all '@'\n",
             by_calls ? "calls" : "time", a->summary->nwindows);
-    for (size_t i = 0; i < members; i++) {
-        char label[64];
-        shape_label(a, g, i, label);
-        fprintf(out, "  %-26s |", label);
-        for (size_t w = 0; w < a->summary->nwindows; w++) {
-            double share = shares[w * members + i];
-            int step = share > 0 ? 1 + (int)(share * (sizeof density - 2.0)) : 0;
-            fputc(density[step > (int)sizeof density - 2 ? (int)sizeof density - 2 : step], out);
-        }
-        fputs("|\n", out);
-    }
+    if (part)
+        print_windows(a, shares, part, shown, out);
     free(shares);
-    return ST_OK;
+    free(part);
+    return part ? ST_OK : ST_NOMEM;
 }

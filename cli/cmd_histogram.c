@@ -77,15 +77,17 @@ static size_t panel_count(const struct analysis *a)
 }
 
 /* Everything that reaches gnuplot is a number or a word of ours: no name out of a trace. */
-static void shape_data(FILE *script, const struct analysis *a, const struct analysis_group *g)
+static enum status shape_data(FILE *script, const struct analysis *a,
+                              const struct analysis_group *g)
 {
-    for (size_t i = 0; i < g->nmembers && i < SHAPES_MAX; i++) {
-        const struct summary_signature *s = &a->summary->signatures[g->members[i]];
-        fprintf(script, "\"%s %s\" %.6f %.6f\n", words_shape(&s->signature),
-                words_trans(&s->signature),
-                g->time_ns ? 100 * (double)s->time_ns / (double)g->time_ns : 0,
-                100 * (double)s->calls / (double)g->calls);
+    struct shape_share *shares = shape_bins_shares(a, g);
+    for (size_t i = 0; i < g->nmembers && i < SHAPES_MAX && shares; i++) {
+        const struct tilewise_signature *s = &a->summary->signatures[shares[i].signature].signature;
+        fprintf(script, "\"%s %s\" %.6f %.6f\n", words_shape(s), words_trans(s),
+                100 * shares[i].time, 100 * shares[i].calls);
     }
+    free(shares);
+    return shares ? ST_OK : ST_NOMEM;
 }
 
 static enum status bin_data(FILE *script, const struct analysis *a, const struct analysis_group *g)
@@ -109,12 +111,8 @@ static void title(FILE *script, const struct analysis_group *g)
 static enum status bar_panel(FILE *script, const struct analysis *a, size_t number)
 {
     const struct analysis_group *g = &a->ops[number];
-    enum status st = ST_OK;
     fprintf(script, "$panel%zu << END\n", number);
-    if (is(dimension, "shape"))
-        shape_data(script, a, g);
-    else
-        st = bin_data(script, a, g);
+    enum status st = is(dimension, "shape") ? shape_data(script, a, g) : bin_data(script, a, g);
     fprintf(script,
             "END\nstats $panel%zu using 2 nooutput\n"
             "set xrange [-0.7:(STATS_records < 10 ? 9.7 : STATS_records - 0.3)]\n",
@@ -130,31 +128,37 @@ static enum status bar_panel(FILE *script, const struct analysis *a, size_t numb
     return st;
 }
 
+static void window_data(FILE *script, const double *part, size_t windows_count, size_t layers)
+{
+    for (size_t w = 0; w < windows_count; w++) {
+        for (size_t i = 0; i < layers; i++)
+            fprintf(script, "%.4f ", 100 * part[w * layers + i]);
+        fputc('\n', script);
+    }
+}
+
 /* Stacked: the largest shapes by window. */
 static enum status window_panel(FILE *script, const struct analysis *a, size_t number)
 {
     const struct analysis_group *g = &a->ops[number];
     size_t layers = g->nmembers < LAYERS_MAX ? g->nmembers : LAYERS_MAX;
-    double *shares = textchart_window_shares(a, g, layers, is(by, "calls"));
-    if (!shares)
-        return ST_NOMEM;
+    struct shape_share *shares = shape_bins_shares(a, g);
+    double *part = shares ? textchart_window_shares(a, g, shares, layers, is(by, "calls")) : NULL;
     fprintf(script, "$panel%zu << END\n", number);
-    for (size_t w = 0; w < a->summary->nwindows; w++) {
-        for (size_t i = 0; i < layers; i++)
-            fprintf(script, "%.4f ", 100 * shares[w * layers + i]);
-        fputc('\n', script);
-    }
+    if (part)
+        window_data(script, part, a->summary->nwindows, layers);
     fputs("END\n", script);
-    free(shares);
     title(script, g);
-    for (size_t i = 0; i < layers; i++) {
-        const struct tilewise_signature *s = &a->summary->signatures[g->members[i]].signature;
+    for (size_t i = 0; i < layers && shares; i++) {
+        const struct tilewise_signature *s = &a->summary->signatures[shares[i].signature].signature;
         fprintf(script,
                 "%s $panel%zu using %zu with histograms fillstyle pattern %zu title \"%s %s\"",
                 i ? "," : "plot", number, i + 1, i + 1, words_shape(s), words_trans(s));
     }
     fputc('\n', script);
-    return ST_OK;
+    free(shares);
+    free(part);
+    return part ? ST_OK : ST_NOMEM;
 }
 
 static enum status write_script(FILE *script, const void *context)
@@ -193,7 +197,7 @@ static enum status text_panel(const struct analysis *a, const struct analysis_gr
     if (windows)
         return textchart_windows(a, g, is(by, "calls"), out);
     if (is(dimension, "shape"))
-        textchart_shapes(a, g, out);
+        return textchart_shapes(a, g, out);
     else if (!is(dimension, "auto"))
         return textchart_dimension(a, g, chosen_dimension(), out);
     else

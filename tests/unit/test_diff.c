@@ -116,6 +116,27 @@ Test(diff, slower_calls_are_a_pace_and_no_drift)
     diff_free(d);
 }
 
+/* Kernels of a GPU take twice as long: no interval, for nothing is known of single ones. */
+Test(diff, the_pace_of_a_gpu_is_that_of_its_kernels)
+{
+    const uint64_t calls[] = { 100, 300 }, ns[] = { 1000, 1000 };
+    struct fixture *f[2] = { steady(20, 2, calls, ns), steady(20, 2, calls, ns) };
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < 2; i++) {
+            f[side]->signatures[i].gpu_calls = 10;
+            f[side]->signatures[i].gpu_measured_ns = 5000 * (side + 1);
+        }
+    struct diff *d = compare(f[0], f[1]);
+    cr_assert(is_near(d->ops[0].pace.ratio, 2));
+    cr_assert(isnan(d->ops[0].pace.lo) && isnan(d->ops[0].pace.hi));
+    diff_free(d);
+    f[1]->signatures[0].gpu_calls = f[1]->signatures[1].gpu_calls = 0;
+    d = compare(f[0], f[1]);
+    cr_assert(isnan(d->ops[0].pace.ratio), "host and GPU do not compare");
+    cr_assert(is_near(d->ops[0].drift.divergence, 0), "the mix of calls is the same");
+    diff_free(d);
+}
+
 Test(diff, few_windows_have_no_null)
 {
     const uint64_t half[] = { 200, 200 }, all[] = { 400, 0 }, ns[] = { 1000, 1000 };
