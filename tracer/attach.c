@@ -32,11 +32,16 @@ static void next_term(struct attach *a, uint64_t now_ns)
     a->term_ns = now_ns;
 }
 
+static uint64_t since(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
 void attach_look(struct attach *a, uint64_t now_ns, struct attach_work work)
 {
     if (now_ns - a->look_ns < ATTACH_LOOK_MS * MS)
         return;
-    uint64_t calls = work.calls - a->seen.calls, nodes = work.nodes - a->seen.nodes;
+    uint64_t calls = since(work.calls, a->seen.calls), nodes = since(work.nodes, a->seen.nodes);
     uint64_t longer_ns = calls * KERNELS * LAUNCH_NS + nodes * NODE_NS;
     double share = (double)longer_ns / (double)(now_ns - a->look_ns);
     a->peak = share > a->peak ? share : a->peak;

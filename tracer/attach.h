@@ -29,7 +29,8 @@ struct attach {
 };
 
 void attach_start(struct attach *a, uint64_t now_ns, struct attach_work work);
-/* As often as ATTACH_LOOK_MS says or less: what was done so far. */
+/* As often as ATTACH_LOOK_MS says or less: what was done so far. Counts of what is under way may
+ * step back by a little: that is no work. */
 void attach_look(struct attach *a, uint64_t now_ns, struct attach_work work);
 
 /* Was there enough work to predict anything? */

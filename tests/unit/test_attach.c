@@ -84,3 +84,18 @@ Test(attach, a_lighter_load_is_believed_after_two_terms)
     watch(&a, &now_ns, 0, 1000, 9);
     cr_assert_float_eq(attach_share(&a), 0.0003, 1e-6);
 }
+
+/* The counts of calls and of those in graphs are read one after the other: a graph that is launched
+ * in between makes their difference step back. */
+Test(attach, a_count_that_steps_back_is_no_load)
+{
+    uint64_t now_ns;
+    struct attach a = started(&now_ns);
+    watch(&a, &now_ns, 1000, 1000, 4);
+    double share = attach_share(&a);
+    struct attach_work work = a.seen;
+    work.calls -= 65;
+    now_ns += ATTACH_LOOK_MS * MS;
+    attach_look(&a, now_ns, work);
+    cr_assert_float_eq(attach_share(&a), share, 1e-9);
+}
