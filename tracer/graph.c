@@ -16,9 +16,9 @@ static _Atomic bool locked, dirty;
 static _Atomic uint64_t unknown_launches, unclear_launches, device_graphs;
 static _Atomic uint64_t all_launches, all_nodes, all_calls;
 
-/* Below, and all records: under the lock. */
-static struct thread *counts; /* a thread record of our own: its table, its counters; a launch
-                               * reads this too, behind its graph's number of calls */
+/* Under the lock, as all records: a thread record of our own, its table, its counters. A launch
+ * reads the pointer too. NULL before the first call in a graph, and where it found no room. */
+static struct thread *_Atomic counts;
 
 static void lock(void)
 {
@@ -142,7 +142,7 @@ static int32_t entry_of(const struct tilewise_signature *key)
     struct tilewise_signature launched = *key;
     launched.flags |= TILEWISE_IN_GRAPH;
     if (!counts)
-        counts = thread_take(&cause);
+        atomic_store(&counts, thread_take(&cause));
     return counts ? table_find(&counts->table, &launched) : TABLE_NO_MEMORY;
 }
 
@@ -337,8 +337,7 @@ void graph_capture_launch(uint64_t capture, const void *exec)
     unlock();
 }
 
-/* No lock: this is on the way of every step of a server. `counts` was set before any graph had
- * calls. */
+/* No lock: this is on the way of every step of a server. */
 void graph_launch(const void *exec)
 {
     struct exec *e = execs_find(name_of(exec));
@@ -352,10 +351,11 @@ void graph_launch(const void *exec)
                               memory_order_relaxed);
     if (atomic_load_explicit(&e->unclear, memory_order_relaxed))
         atomic_fetch_add_explicit(&unclear_launches, 1, memory_order_relaxed);
-    if (!tap_self.thread) {
-        tap_drop_many(tap_self.loss, calls);
+    struct thread *own = atomic_load_explicit(&counts, memory_order_acquire);
+    if (!tap_self.thread || !own) {
+        tap_drop_many(tap_self.thread ? LOSS_NO_MEMORY : tap_self.loss, calls);
     } else if (calls) {
-        atomic_fetch_add_explicit(&counts->seen, calls, memory_order_release);
+        atomic_fetch_add_explicit(&own->seen, calls, memory_order_release);
         atomic_fetch_add_explicit(&all_calls, calls, memory_order_relaxed);
         execs_count(e, tap_self.nvtx_phase);
     }
