@@ -35,6 +35,14 @@ struct exec *execs_find(uint64_t name)
     return NULL;
 }
 
+static void forget_launches(struct exec *e)
+{
+    atomic_store(&e->unclear, false);
+    for (int i = 0; i < EXECS_PHASES; i++)
+        atomic_store(&e->launches[i], 0);
+}
+
+/* A place without launches: the hook of one may have come too late for the graph before. */
 static struct exec *make(uint64_t name)
 {
     struct exec *all = atomic_load(&places);
@@ -42,8 +50,10 @@ static struct exec *make(uint64_t name)
         atomic_store_explicit(&places, all = pages_map(PLACES * sizeof *all), memory_order_release);
     for (uint32_t i = 0; all && i < PROBES; i++) {
         struct exec *e = place_of(all, name, i);
-        if (atomic_load(&e->name) <= LEFT)
-            return e;
+        if (atomic_load(&e->name) > LEFT)
+            continue;
+        forget_launches(e);
+        return e;
     }
     return NULL;
 }
@@ -67,9 +77,7 @@ void execs_remove(uint64_t name)
     if (!e)
         return;
     atomic_store_explicit(&e->name, LEFT, memory_order_release);
-    atomic_store(&e->unclear, false);
-    for (int i = 0; i < EXECS_PHASES; i++)
-        atomic_store(&e->launches[i], 0);
+    forget_launches(e);
 }
 
 /* One more launch, if the counter is free or of this phase. */

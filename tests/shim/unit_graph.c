@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Graphs where memory is short, without a host process.
+ * Graphs where memory is short, and places of graphs that are used again, without a host process.
  */
 #include <criterion/criterion.h>
 
 #include "tracer/capture.h"
+#include "tracer/execs.h"
 #include "tracer/graph.h"
 #include "tracer/tap.h"
 
@@ -50,4 +51,19 @@ Test(graph, without_a_record_for_its_calls_they_are_dropped)
     graph_settle();
     cr_assert_eq(dropped, 2);
     cr_assert_eq(graph_launched_calls(), 0);
+}
+
+/* The hook of a launch may still be counting when another thread has seen the work done and
+ * destroys the graph. */
+Test(execs, a_late_launch_is_not_of_the_next_graph_in_the_place)
+{
+    cr_assert(execs_set(4096, 2, 2));
+    struct exec *e = execs_find(4096);
+    execs_remove(4096);
+    execs_count(e, 0);
+    execs_count(e, 3);
+    cr_assert(execs_set(4096, 5, 5));
+    cr_assert_eq(execs_find(4096), e);
+    for (int i = 0; i < EXECS_PHASES; i++)
+        cr_assert_eq(atomic_load(&e->launches[i]), 0);
 }
