@@ -29,6 +29,13 @@ static void note(struct analysis *a, const char *format, ...)
     va_end(args);
 }
 
+/* NaN is unknown: what is known is the sum. */
+static void add_known(double *sum, double value)
+{
+    if (!isnan(value))
+        *sum = (isnan(*sum) ? 0 : *sum) + value;
+}
+
 /* Signatures come by time, largest first: the first of a shape stands for it. */
 static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_t signature)
 {
@@ -37,12 +44,11 @@ static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_
         shape->signature = &row->signature;
         shape->entry = match_entry(a->summary, &row->signature);
         shape->min_ns = row->min_ns;
-        shape->headroom = shape->gpu_time_ns = NAN;
+        shape->headroom = shape->gpu_time_ns = shape->work_ns = NAN;
         shape->fidelity = fidelity_row(a->summary, a->results, signature, NULL);
     }
-    double gpu_time_ns = summary_gpu_time_ns(row);
-    if (!isnan(gpu_time_ns))
-        shape->gpu_time_ns = (isnan(shape->gpu_time_ns) ? 0 : shape->gpu_time_ns) + gpu_time_ns;
+    add_known(&shape->gpu_time_ns, summary_gpu_time_ns(row));
+    add_known(&shape->work_ns, evidence_time_ns(a->summary, row));
     shape->calls += row->calls;
     shape->time_ns += row->time_ns;
     shape->min_ns = row->min_ns < shape->min_ns ? row->min_ns : shape->min_ns;
@@ -60,9 +66,22 @@ static void add_to_shape(struct analysis *a, struct analysis_shape *shape, size_
 static int by_shape_time(const void *a, const void *b)
 {
     const struct analysis_shape *x = a, *y = b;
+    double work_x = isnan(x->work_ns) ? -1 : x->work_ns;
+    double work_y = isnan(y->work_ns) ? -1 : y->work_ns;
+    if (work_x < work_y || work_x > work_y)
+        return work_x < work_y ? 1 : -1;
     if (x->time_ns != y->time_ns)
         return x->time_ns < y->time_ns ? 1 : -1;
     return (x->signature > y->signature) - (x->signature < y->signature);
+}
+
+static void share_time(struct analysis *a)
+{
+    double sum_ns = NAN;
+    for (size_t i = 0; i < a->nshapes; i++)
+        add_known(&sum_ns, a->shapes[i].work_ns);
+    for (size_t i = 0; i < a->nshapes; i++)
+        a->shapes[i].time_share = sum_ns > 0 ? a->shapes[i].work_ns / sum_ns : NAN;
 }
 
 static enum status build_shapes(struct analysis *a)
@@ -81,9 +100,7 @@ static enum status build_shapes(struct analysis *a)
     a->nshapes = shapes;
     for (size_t i = 0; i < count; i++)
         add_to_shape(a, &a->shapes[key[i]], i);
-    for (size_t i = 0; i < shapes; i++)
-        a->shapes[i].time_share =
-            a->summary->time_ns ? (double)a->shapes[i].time_ns / (double)a->summary->time_ns : NAN;
+    share_time(a);
     enum status st = phases_attach(a, key);
     qsort(a->shapes, shapes, sizeof *a->shapes, by_shape_time);
     free(all);
@@ -200,6 +217,15 @@ static enum status measure_gain(const struct analysis *a, struct analysis_group 
     return ST_OK;
 }
 
+static bool is_mostly_on_gpu(const struct summary *s, const struct analysis_group *g)
+{
+    uint64_t calls = 0;
+    for (size_t i = 0; i < g->nmembers; i++)
+        if (match_is_on_gpu(s, &s->signatures[g->members[i]].signature))
+            calls += s->signatures[g->members[i]].calls;
+    return calls > g->calls / 2;
+}
+
 /* `effect`: NULL where there is no timeline. */
 static enum status measure_group(const struct analysis *a, struct analysis_group *g,
                                  const struct causal_effect *effect)
@@ -211,6 +237,8 @@ static enum status measure_group(const struct analysis *a, struct analysis_group
         st = heat_measure(&g->heat, s, g->members, g->nmembers, g->active_ns, a->policy);
     if (st == ST_OK && effect)
         heat_refine(&g->heat, effect, a->policy);
+    if (st == ST_OK && !g->heat.is_of_gpu && is_mostly_on_gpu(s, g))
+        heat_of_launches(&g->heat);
     if (st == ST_OK && !g->shape_class)
         st = regimes_measure(&g->regimes, s, g->members, g->nmembers, &g->stability, a->policy);
     return st == ST_OK ? measure_gain(a, g) : st;
@@ -322,10 +350,22 @@ static void note_warnings(struct analysis *a)
         note(a, "%zu more warnings of the recorder: see tilewise info", rest);
 }
 
+static void note_launches(struct analysis *a)
+{
+    size_t launches = 0;
+    for (size_t i = 0; i < a->nops; i++)
+        launches += a->ops[i].heat.is_of_launches;
+    if (launches)
+        note(a, "%zu of %zu operations ran on a GPU and the time of their kernels is not known%s",
+             launches, a->nops,
+             a->summary->gpu.attributed_ns ? "" : ": all times are those of the host's calls");
+}
+
 static void collect_notes(struct analysis *a)
 {
     const struct summary *s = a->summary;
     note_warnings(a);
+    note_launches(a);
     for (size_t i = 0; i < s->ndamage; i++)
         note(a, "damaged: %s", s->damage[i].what);
     if (!s->complete)
@@ -420,6 +460,16 @@ const char *analysis_fact(const struct analysis *a, const char *key)
         if (strcmp(a->summary->facts[i].key, key) == 0)
             return a->summary->facts[i].value;
     return NULL;
+}
+
+bool analysis_gpu(const struct analysis *a, char *text, size_t bytes)
+{
+    const char *name = analysis_fact(a, "gpu"), *cards = analysis_fact(a, "gpus");
+    if (name)
+        snprintf(text, bytes, "%s", name);
+    else if (cards)
+        snprintf(text, bytes, "model not recorded (%s visible)", cards);
+    return name || cards;
 }
 
 const char *analysis_device(const struct analysis *a)

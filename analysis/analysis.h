@@ -45,7 +45,8 @@ struct analysis_shape {
     const char *entry;                          /* entry point, "" if unknown */
     uint64_t calls, time_ns, min_ns, max_ns;
     struct histogram histogram;
-    double time_share, headroom;
+    double work_ns;                   /* evidence_time_ns of all its calls */
+    double time_share, headroom;      /* share of that; NaN: unknown */
     double gpu_time_ns;               /* of all its calls; NaN: none was measured */
     struct fidelity_row fidelity;     /* of that result */
     const struct result_case *result; /* of the largest that was replayed; NULL: none was */
@@ -66,7 +67,7 @@ struct analysis {
     char timeline_fault[160]; /* "" or why it could not be read */
     size_t nops, nclasses, nshapes, nnotes;
     struct analysis_group *ops, *classes; /* by time, largest first */
-    struct analysis_shape *shapes;        /* by time, largest first */
+    struct analysis_shape *shapes;        /* by work_ns, largest first */
     struct analysis_phase *phase_rows;    /* what the shapes point into */
     const struct result_case **result_of; /* per signature of the summary; NULL: not replayed */
     char (*notes)[240];                   /* what a reader must know: results not believed, ... */
@@ -82,5 +83,7 @@ void analysis_free(struct analysis *a); /* accepts NULL */
 const char *analysis_fact(const struct analysis *a, const char *key);
 /* The device that ran the work: recorded, else that of the replay; NULL if unknown. */
 const char *analysis_device(const struct analysis *a);
+/* The GPU of the recording into `text`; false: it used none. */
+bool analysis_gpu(const struct analysis *a, char *text, size_t bytes);
 
 #endif

@@ -45,8 +45,8 @@ const char *decide_withheld(const struct decide_evidence *e, const struct policy
 {
     if (!(e->coverage_time >= policy->coverage_time))
         snprintf(text, text_bytes,
-                 "only %.1f %% of the time has a replayable signature, %.0f %% is needed; record "
-                 "with the missing operations hooked",
+                 "only %.1f %% of the time is in recorded calls that a replay can repeat, %.0f %% "
+                 "is needed; see what was lost, and \"replayable\" in the JSON report",
                  100 * (isnan(e->coverage_time) ? 0 : e->coverage_time),
                  100 * policy->coverage_time);
     else if (!(e->lost_share <= policy->lost))
@@ -103,10 +103,26 @@ static const char *moving_words(const struct stability *s, char *text, size_t by
     return text;
 }
 
+/* What would make a hot operation with varying shapes one for a kernel. */
+static const char *steadier_words(const struct stability *s, const struct policy_stability *p,
+                                  const char *moving, char *text, size_t bytes)
+{
+    bool moves = false;
+    for (enum shape_dimension d = 0; d < SHAPE_DIMENSIONS; d++)
+        moves = moves || s->moving[d];
+    if (moves || s->raw.k90 > p->k90)
+        snprintf(text, bytes, "Padding or batching%s%s to at most %" PRIu64 " shapes",
+                 moves ? " " : "", moves ? moving : "", p->k90);
+    else
+        snprintf(text, bytes, "A mix of shapes that stays the same (coverage of at least %.2f)",
+                 p->cov05);
+    return text;
+}
+
 static struct decide_result decide_matrix(const struct decide_input *in,
                                           const struct policy *policy)
 {
-    char heat[96], shape[160], moving[64];
+    char heat[96], shape[160], moving[64], steadier[120];
     const struct stability *s = in->stability;
     bool hot = in->heat->level == HEAT_HIGH, varying = s->level == STABILITY_VARYING;
     heat_words(in->heat, heat, sizeof heat);
@@ -126,9 +142,9 @@ static struct decide_result decide_matrix(const struct decide_input *in,
             heat, policy->heat.high, stability_level_name(s->level), shape, policy->heat.high);
     if (varying)
         return result(DECIDE_BATCH_FIRST,
-                      "%s is high but the shapes vary: %s; moving: %s. Padding or batching %s to "
-                      "at most %" PRIu64 " shapes would change this.",
-                      heat, shape, moving, moving, policy->stability.k90);
+                      "%s is high but the shapes vary: %s; moving: %s. %s would change this.", heat,
+                      shape, moving,
+                      steadier_words(s, &policy->stability, moving, steadier, sizeof steadier));
     return result(DECIDE_SPIKE,
                   "%s is high and the shapes are %s: %s. Replaying them through a kernel would "
                   "change this.",
@@ -246,6 +262,10 @@ struct decide_result decide(const struct decide_input *in, const struct policy *
     char text[240];
     if (decide_withheld(&in->evidence, &policy->evidence, text, sizeof text))
         return result(DECIDE_WITHHELD, "Withheld: %s.", text);
+    if (in->heat->is_of_launches)
+        return result(DECIDE_WITHHELD,
+                      "Withheld: its calls launch work on a GPU, and the time of that work is not "
+                      "known from at least 5 windows; record with --gpu-time=windows, and longer.");
     if (in->heat->level == HEAT_UNKNOWN)
         return result(DECIDE_WITHHELD, "Withheld: the trace has no wall time to compare with; "
                                        "record with events.");

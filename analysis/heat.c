@@ -112,6 +112,13 @@ void heat_refine(struct heat *h, const struct causal_effect *effect, const struc
     judge(h, policy);
 }
 
+void heat_of_launches(struct heat *h)
+{
+    h->is_of_launches = true;
+    h->value = h->lo = h->hi = h->ceiling = NAN;
+    h->level = HEAT_UNKNOWN;
+}
+
 enum status heat_measure(struct heat *out, const struct summary *s, const uint32_t *members,
                          size_t count, double active_ns, const struct policy *policy)
 {

@@ -19,7 +19,8 @@ const char *heat_method_name(enum heat_method method); /* "wall_share", "causal"
 
 struct heat {
     enum heat_method method;
-    bool is_of_gpu; /* the shares are those of a GPU's time */
+    bool is_of_gpu;      /* the shares are those of a GPU's time */
+    bool is_of_launches; /* those of calls that only launch work: they say nothing about its heat */
     double busy_share, wall_share;
     double value, lo, hi; /* by that method, with its 95 % interval; NaN if unknown */
     double ceiling;       /* 1 / (1 - value): speed-up of the whole if the group took no time */
@@ -34,6 +35,9 @@ enum status heat_measure(struct heat *out, const struct summary *s, const uint32
 /* Replace the wall share by the causal heat, where the effect has one with an interval. Of a GPU
  * the shares are those of the GPU then. */
 void heat_refine(struct heat *h, const struct causal_effect *effect, const struct policy *policy);
+
+/* The calls launch work on a GPU whose time is not known: the heat is unknown, the shares stay. */
+void heat_of_launches(struct heat *h);
 
 /* Block bootstrap of sum(x) / sum(y) over windows, 95 % interval; seeded. Neighbouring windows are
  * drawn together, since a phase of the load spans several. NaN where sum(y) is 0. */

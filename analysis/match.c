@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/match.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +47,16 @@ static struct indexed *index_results(const struct result_set *set, size_t *count
 const char *match_entry(const struct summary *s, const struct tilewise_signature *signature)
 {
     return signature->entry < s->nstrings ? s->strings[signature->entry] : "";
+}
+
+bool match_is_on_gpu(const struct summary *s, const struct tilewise_signature *signature)
+{
+    static const char *const families[] = { "cublas", "cudnn", "nccl" };
+    const char *entry = match_entry(s, signature);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strncmp(entry, families[i], strlen(families[i])) == 0)
+            return true;
+    return false;
 }
 
 enum status match_results(const struct result_case ***out, const struct summary *s,

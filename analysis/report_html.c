@@ -43,6 +43,10 @@ static void coverage(const struct analysis *a, FILE *out)
     char small[96];
     fputs("<h1>tilewise report</h1>\n<p class=\"sub\">", out);
     escape_html(out, analysis_device(a) ? analysis_device(a) : "device unknown");
+    if (analysis_gpu(a, small, sizeof small)) {
+        fputs(" · GPU ", out);
+        escape_html(out, small);
+    }
     fprintf(out, " · %zu process%s · %s of wall time · %zu windows</p>\n", s->nshards,
             s->nshards == 1 ? "" : "es", words_ns((double)s->wall_ns), s->nwindows);
     fputs("<dl class=\"coverage\" aria-label=\"Coverage and loss\">\n", out);
@@ -90,8 +94,9 @@ static void matrix_row(FILE *out, const struct analysis_group *g, size_t number)
             "</td><td>%s</td><td>%s%s</td><td>%s – %s</td><td class=\"t\">%s</td>"
             "<td class=\"t\">%s</td><td>%s</td><td>%" PRIu64 "</td><td>%s</td><td>%s</td><td>%s"
             "</td><td>%s</td><td class=\"t\">%s</td><td>%s</td></tr>\n",
-            words_count(g->calls), words_real(h->value, 3), h->method == HEAT_CAUSAL ? "" : "~",
-            words_real(h->lo, 3), words_real(h->hi, 3), words_level(heat_level_name(h->level)),
+            words_count(g->calls), words_real(h->value, 3),
+            h->method == HEAT_CAUSAL || isnan(h->value) ? "" : "~", words_real(h->lo, 3),
+            words_real(h->hi, 3), words_level(heat_level_name(h->level)),
             words_level(stability_level_name(s->level)), words_real(s->raw.effective_shapes, 1),
             s->raw.k90, words_real(s->raw.cov05, 3), words_real(s->bucket.cov05, 3),
             words_real(s->raw.unseen, 3), words_real(s->raw.drift.adjacent, 3), words_moving(s),
@@ -228,7 +233,7 @@ static void shape_row(FILE *out, const struct analysis_shape *shape)
     escape_html(out, shape->entry);
     fprintf(out, "</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>",
             words_count(shape->calls), words_share(shape->time_share),
-            words_ns((double)shape->time_ns / (double)shape->calls),
+            words_ns(shape->work_ns / (double)shape->calls),
             words_ns(r ? r->baseline_recorded_ns : NAN), words_ns(r ? r->baseline_best_ns : NAN));
     shape_candidate(out, words_candidate(shape));
     fputs("</tr>\n", out);
@@ -363,7 +368,8 @@ static void method(const struct analysis *a, FILE *out)
 {
     fputs(
         "<h2>How this was measured</h2>\n<p>The calls were counted inside the recorded process, "
-        "on their way to the library; durations are host time of each call. Heat is the union of "
+        "on their way to the library; durations are host time of each call, "
+        "or, where the trace has them, of its kernels on the GPU. Heat is the union of "
         "the intervals in which a call of the operation was running, divided by the wall time: "
         "an upper bound of what a faster kernel can win. Its interval is a block bootstrap over "
         "windows of equal numbers of calls. Drift is the Jensen–Shannon divergence of "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <math.h>
 
 #include "analysis/causal_attach.h"
 #include "analysis/escape.h"
@@ -19,6 +20,11 @@ static void coverage(const struct analysis *a, FILE *out)
     fprintf(out, " %zu process%s, wall %s, %zu windows. Device: ", s->nshards,
             s->nshards == 1 ? "" : "es", words_ns((double)s->wall_ns), s->nwindows);
     escape_markdown(out, analysis_device(a) ? analysis_device(a) : "unknown");
+    char card[256];
+    if (analysis_gpu(a, card, sizeof card)) {
+        fputs(". GPU: ", out);
+        escape_markdown(out, card);
+    }
     fputs("\n", out);
     if (a->withheld[0])
         fprintf(out, "\n**Withheld:** %s.\n", a->withheld);
@@ -27,6 +33,22 @@ static void coverage(const struct analysis *a, FILE *out)
         escape_markdown(out, a->notes[i]);
         fputs("\n", out);
     }
+}
+
+static void gpu(const struct analysis *a, FILE *out)
+{
+    const struct summary_gpu *gpu = &a->summary->gpu;
+    if (gpu->totals.windows == 0)
+        return;
+    fprintf(out, "\n**GPU:** %s kernels in %s windows of %s together, %s without a record; busy %s",
+            words_count(gpu->totals.launches), words_count(gpu->totals.windows),
+            words_ns((double)gpu->totals.window_ns), words_count(gpu->totals.dropped),
+            words_share(gpu->busy_share));
+    fprintf(out, " (%s to %s)", words_share(gpu->busy_lo), words_share(gpu->busy_hi));
+    if (gpu->kernel_ns)
+        fprintf(out, "; %s of the GPU time belongs to recorded calls",
+                words_share((double)gpu->attributed_ns / (double)gpu->kernel_ns));
+    fputs(".\n", out);
 }
 
 static void matrix_row(const struct analysis_group *g, FILE *out)
@@ -38,10 +60,10 @@ static void matrix_row(const struct analysis_group *g, FILE *out)
             tilewise_op_name(g->op), tilewise_dtype_name(g->dtype),
             g->shape_class ? g->shape_class : "all", words_count(g->calls),
             words_real(g->heat.wall_share, 3), words_real(g->heat.value, 3),
-            g->heat.method == HEAT_CAUSAL ? "" : "~", words_real(g->heat.lo, 3),
-            words_real(g->heat.hi, 3), words_level(heat_level_name(g->heat.level)),
-            words_real(s->effective_shapes, 1), s->k90, words_real(s->cov05, 2),
-            words_real(s->drift.adjacent, 3), words_moving(&g->stability),
+            g->heat.method == HEAT_CAUSAL || isnan(g->heat.value) ? "" : "~",
+            words_real(g->heat.lo, 3), words_real(g->heat.hi, 3),
+            words_level(heat_level_name(g->heat.level)), words_real(s->effective_shapes, 1), s->k90,
+            words_real(s->cov05, 2), words_real(s->drift.adjacent, 3), words_moving(&g->stability),
             words_level(stability_level_name(g->stability.level)),
             decide_word(g->decision.verdict));
 }
@@ -106,6 +128,7 @@ void report_md(const struct analysis *a, FILE *out)
 {
     fputs("# tilewise report\n\n", out);
     coverage(a, out);
+    gpu(a, out);
     matrix(a, out);
     verdicts(a, out);
     phases_md(a, out);

@@ -25,6 +25,11 @@ static void coverage(const struct analysis *a, FILE *out)
             s->nshards, s->nshards == 1 ? "" : "es", words_ns((double)s->wall_ns),
             words_ns((double)s->busy_ns), s->nwindows, s->nsignatures);
     escape_plain(out, analysis_device(a) ? analysis_device(a) : "unknown");
+    char gpu[256];
+    if (analysis_gpu(a, gpu, sizeof gpu)) {
+        fputs("; GPU ", out);
+        escape_plain(out, gpu);
+    }
     fputs("\n", out);
     if (a->withheld[0])
         fprintf(out, "WITHHELD: %s\n", a->withheld);
@@ -68,7 +73,7 @@ static void matrix_row(const struct analysis_group *g, FILE *out)
     const struct stability_grain *s = &g->stability.raw;
     char interval[32], value[16];
     snprintf(value, sizeof value, "%s%s", words_real(h->value, 3),
-             h->method == HEAT_CAUSAL ? "" : "~");
+             h->method == HEAT_CAUSAL || isnan(h->value) ? "" : "~");
     snprintf(interval, sizeof interval, "%s..%s", words_real(h->lo, 3), words_real(h->hi, 3));
     fprintf(out,
             "%-5s %-5s %-22s %11s %6s %6s %-7s %-13s %-5s %6s %4" PRIu64
@@ -122,8 +127,7 @@ static void shape_row(const struct analysis_shape *shape, FILE *out)
     fprintf(out, "%-5s %-5s %-22s %-2s %-3s %11s %7s %9s", tilewise_op_name(s->op),
             tilewise_dtype_name(shape_dtype(s)), words_shape(s), words_trans(s),
             s->layout == TILEWISE_ROW_MAJOR ? "row" : "col", words_count(shape->calls),
-            words_share(shape->time_share),
-            words_ns((double)shape->time_ns / (double)shape->calls));
+            words_share(shape->time_share), words_ns(shape->work_ns / (double)shape->calls));
     if (shape->result)
         fprintf(out, " %9s %9s", words_ns(shape->result->baseline_recorded_ns),
                 words_ns(shape->result->baseline_best_ns));
@@ -145,7 +149,7 @@ static void shapes(const struct analysis *a, FILE *out)
     fputs(a->results->ncases ? " as called      best  candidate against best\n" : "\n", out);
     for (size_t i = 0; i < shown; i++) {
         shape_row(&a->shapes[i], out);
-        rest -= a->shapes[i].time_share;
+        rest -= isnan(a->shapes[i].time_share) ? 0 : a->shapes[i].time_share;
     }
     if (shown < a->nshapes)
         fprintf(out, "and %s more, %s of the time\n", words_count(a->nshapes - shown),

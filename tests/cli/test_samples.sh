@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # Traces of real GPUs (traces/samples, made by tests/gpu/run.sh capture) are read everywhere.
 . "$TILEWISE_SOURCE/tests/tap.sh"
+. "$TILEWISE_SOURCE/tests/cli/exits.sh"
 
 shopt -s nullglob
 samples=("$TILEWISE_SOURCE"/traces/samples/*.twt)
@@ -16,7 +17,13 @@ sys.exit(not (r["shapes"] and r["trace"]["seen"] > 0))' "$work/report.json"
 # reports FORMAT FILE: 0 or 1 is an answer (1: withheld), and something was printed.
 reports() {
     "$TILEWISE" report --format="$1" "$2" >"$work/report"
-    [ $? -le 1 ] && [ -s "$work/report" ]
+    [ $? -le 1 ] && [ -s "$work/report" ] && ! grep -qwi 'nan\|inf' "$work/report"
+}
+
+# A launch takes the same time whatever it launches: without GPU time there is no verdict.
+judges_no_launches() {
+    holds 'all(o["verdict"] == "withheld" and o["heat"]["value"] is None
+               for o in r["ops"])' "$work/report.json"
 }
 
 if [ ${#samples[@]} -eq 0 ]; then
@@ -31,6 +38,9 @@ for sample in "${samples[@]}"; do
     check "$name: validate" "$TILEWISE" validate "$sample"
     check "$name: histogram" "$TILEWISE" histogram "$sample"
     check "$name: holds work" has_work "$sample"
+    if [[ $name == llm-decode-graph.twt ]]; then
+        check "$name: no verdict from the time of launches" judges_no_launches
+    fi
     for format in text json csv md html; do
         check "$name: report --format=$format" reports "$format" "$sample"
     done

@@ -111,6 +111,24 @@ Test(decide, the_failing_measure_is_named, .init = setup)
     expect(DECIDE_BATCH_FIRST, "the mix drifts");
 }
 
+Test(decide, the_change_asked_for_is_one_that_is_missing, .init = setup)
+{
+    stability.level = STABILITY_VARYING;
+    stability.raw.cov05 = 0.4;
+    expect(DECIDE_BATCH_FIRST, "Padding or batching m to at most 32 shapes would change this");
+    stability.moving[SHAPE_M] = false;
+    expect(DECIDE_BATCH_FIRST, "A mix of shapes that stays the same (coverage of at least 0.90)");
+    stability.raw.k90 = 80;
+    expect(DECIDE_BATCH_FIRST, "Padding or batching to at most 32 shapes would change this");
+}
+
+Test(decide, launches_say_nothing_about_heat, .init = setup)
+{
+    heat_of_launches(&heat);
+    cr_assert(isnan(heat.value));
+    expect(DECIDE_WITHHELD, "record with --gpu-time=windows");
+}
+
 Test(decide, high_and_stable_is_spike, .init = setup)
 {
     expect(DECIDE_SPIKE, "Replaying them through a kernel would change this");

@@ -216,6 +216,31 @@ Test(evidence, an_empty_trace_knows_nothing, .init = setup)
     cr_assert_eq(e.windows, 0);
 }
 
+Test(evidence, where_kernels_were_timed_their_time_counts, .init = setup)
+{
+    struct fixture *f = fixture_new(1);
+    struct tilewise_signature kernel = fixture_gemm(64, 64, 64), unmeasured = fixture_gemm(8, 8, 8);
+    struct tilewise_signature on_host = fixture_gemm(32, 32, 32), odd = fixture_gemm(1, 1, 1);
+    f->strings[2] = "cublasSgemm_v2";
+    f->s.nstrings = 3;
+    kernel.entry = unmeasured.entry = odd.entry = 2;
+    odd.flags = TILEWISE_NOT_REPLAYABLE;
+    fixture_calls(f, 0, &kernel, 10, 1000);
+    fixture_calls(f, 0, &odd, 10, 9000); /* slow to launch, quick on the GPU */
+    fixture_calls(f, 0, &unmeasured, 10, 7000);
+    fixture_calls(f, 0, &on_host, 10, 2000);
+    fixture_done(f);
+    f->signatures[0].gpu_calls = 5;
+    f->signatures[0].gpu_measured_ns = 35000;
+    f->signatures[1].gpu_calls = 10;
+    f->signatures[1].gpu_measured_ns = 10000;
+    f->s.gpu.attributed_ns = 45000;
+    cr_assert_float_eq(evidence_time_ns(&f->s, &f->signatures[0]), 70000, 1e-9);
+    cr_assert(isnan(evidence_time_ns(&f->s, &f->signatures[2])));
+    cr_assert_float_eq(evidence_time_ns(&f->s, &f->signatures[3]), 20000, 1e-9);
+    cr_assert_float_eq(evidence_of(&f->s, &policy.evidence).coverage_time, 0.9, 1e-9);
+}
+
 Test(evidence, thin_windows_do_not_count, .init = setup)
 {
     struct fixture *f = constant(20, 0.4, 0);
