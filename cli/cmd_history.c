@@ -114,10 +114,12 @@ static enum status add(char *const *args, size_t count, const struct policy *pol
 {
     struct inputs in = { .summary = NULL };
     char name[64];
-    if (mkdir(args[0], 0700) != 0 && errno != EEXIST)
-        return fault_set(fault, ST_IO, "%s: %s", args[0], strerror(errno));
+    if (access(args[1], R_OK) != 0)
+        return fault_set(fault, ST_IO, "%s: %s", args[1], strerror(errno));
     if (!result_is_result_file(args[1]))
         return fault_set(fault, ST_INVALID, "%s: not a result of tilewise replay", args[1]);
+    if (mkdir(args[0], 0700) != 0 && errno != EEXIST)
+        return fault_set(fault, ST_IO, "%s: %s", args[0], strerror(errno));
     enum status st = inputs_read(&in, args + 1, count - 1, policy, fault);
     if (st == ST_OK && in.results.nruns != 1)
         st = fault_set(fault, ST_INVALID, "%s: one result at a time; these hold %zu replays",
@@ -150,6 +152,8 @@ static void free_shelf(struct shelf *s)
 
 static enum status read_shelf(struct shelf *s, char *const *args, struct fault *fault)
 {
+    if (access(args[0], R_OK) != 0)
+        return fault_set(fault, ST_IO, "%s: %s", args[0], strerror(errno));
     enum status st = inputs_expand(&s->paths, args, 1, fault);
     if (st != ST_OK)
         return st;

@@ -52,4 +52,7 @@ check "a trace is no result" refuses 2 "not a result of tilewise replay" \
 mkdir "$work/empty"
 check "an empty directory is named" refuses 2 "$work/empty: no .twt or .twr" "$TILEWISE" history "$work/empty"
 check "a directory of traces holds no history" refuses 2 "no result of tilewise replay" "$TILEWISE" history "$work/t"
+check "a history that is not there" refuses 2 "/nowhere: No such file" "$TILEWISE" history /nowhere
+check "a result that is not there" refuses 2 "/nowhere.twr: No such file" \
+    "$TILEWISE" history add "$work/new" /nowhere.twr /nowhere.twt
 finish
