@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tracer/bypass.h"
+#include "tracer/cards.h"
 #include "tracer/clock.h"
 #include "tracer/cupti.h"
 #include "tracer/elf.h"
@@ -157,19 +158,16 @@ static bool add_library(const struct elf_object *object, void *context)
     return false;
 }
 
-/* The cards that the process sees. The driver is asked outside of any walk over the objects: it has
- * locks of its own, and never leaves. */
+/* The cards that the process sees, and what they are. The driver is asked outside of any walk over
+ * the objects: it has locks of its own, and never leaves. */
 static void add_cards(struct writer *w)
 {
-    const struct elf_object *self = &host_get()->self;
-    int (*count)(int *) = elf_next(self, false, "cuDeviceGetCount");
-    int (*name)(char *, int, int) = elf_next(self, false, "cuDeviceGetName");
+    int (*count)(int *) = elf_next(&host_get()->self, false, "cuDeviceGetCount");
     char text[256];
     int cards = 0;
-    if (!count || !name || count(&cards) != 0 || cards < 1)
+    if (!count || count(&cards) != 0 || cards < 1)
         return; /* not initialised either */
-    text[0] = '\0';
-    if (name(text, sizeof text - 1, 0) == 0)
+    if (cards_model(CARDS_FOLDER, text, sizeof text))
         add_line(w, "gpu", text);
     snprintf(text, sizeof text, "%d", cards);
     add_line(w, "gpus", text);

@@ -233,16 +233,10 @@ int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id)
 }
 
 int cuDeviceGetCount(int *count);
-int cuDeviceGetName(char *name, int bytes, int device);
 int cuDeviceGetCount(int *count)
 {
     *count = 2;
     return 0;
-}
-
-int cuDeviceGetName(char *name, int bytes, int device)
-{
-    return snprintf(name, (size_t)bytes, "Fake GPU %d", device) < 0;
 }
 
 /* What each family does. */
