@@ -53,5 +53,5 @@ unknown_is_said() {
 }
 check "launches of graphs of unknown content are said" unknown_is_said
 cards_are_counted() { dump facts paused | grep "^gpus 2$"; }
-check "the card is named" cards_are_counted
+check "the cards are counted" cards_are_counted
 finish
