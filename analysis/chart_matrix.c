@@ -196,9 +196,10 @@ static void group(struct plot *p, const struct analysis_group *g, size_t number)
     fputs("</a>\n", p->out);
 }
 
+/* What has no heat has no place. */
 static bool is_drawn(const struct analysis_group *g)
 {
-    return !(g->heat.hi < least_heat);
+    return !isnan(g->heat.value) && !(g->shape_class && g->heat.hi < least_heat);
 }
 
 void chart_matrix(const struct analysis *a, FILE *out)
@@ -211,12 +212,14 @@ void chart_matrix(const struct analysis *a, FILE *out)
           out);
     frame(&p, a->policy);
     for (size_t i = 0; i < ops; i++)
-        take_marker(&p, &a->ops[i], 11);
+        if (is_drawn(&a->ops[i]))
+            take_marker(&p, &a->ops[i], 11);
     for (size_t i = 0; i < classes; i++)
         if (is_drawn(&a->classes[i]))
             take_marker(&p, &a->classes[i], 7);
     for (size_t i = 0; i < ops; i++)
-        group(&p, &a->ops[i], i + 1);
+        if (is_drawn(&a->ops[i]))
+            group(&p, &a->ops[i], i + 1);
     for (size_t i = 0; i < classes; i++)
         if (is_drawn(&a->classes[i]))
             group(&p, &a->classes[i], i + 1);

@@ -129,7 +129,8 @@ static void matrix(const struct analysis *a, FILE *out)
             "square varying, triangle unknown.</p>\n<figure>");
     chart_matrix(a, out);
     fputs("<figcaption>Large outlined markers are whole operations, numbered ones the shape "
-          "classes of the table that may reach 1 % of heat.</figcaption></figure>\n"
+          "classes of the table that may reach 1 % of heat. What has no known heat is in the table "
+          "alone.</figcaption></figure>\n"
           "<div class=\"scroll\"><table><caption>The same in numbers; operations first, then their "
           "shape classes</caption>",
           out);

@@ -814,6 +814,17 @@ Test(report_html, opens_with_coverage_and_holds_every_part, .init = setup_replay
     }
 }
 
+Test(report_html, work_of_unknown_heat_has_no_place_in_the_picture)
+{
+    build_trace();
+    trace->strings[1] = "cublasSgemm_v2"; /* launches, without GPU time */
+    analyse();
+    char *page = print(HTML), *text = print(TEXT);
+    cr_assert(!has(page, "class=\"marker"));
+    cr_assert(has(text, "2 of 2 operations ran on a GPU"));
+    cr_assert(has(text, "withheld") && !has(text, "-~") && !has(text, "nan"));
+}
+
 Test(report_html, a_thousand_shapes_stay_below_a_megabyte)
 {
     setup_replay();
