@@ -100,7 +100,7 @@ static void names(void)
     calls(1);
     nvtxRangePop();
     for (int i = 0; i < 3; i++) {
-        char step[16];
+        char step[32];
         snprintf(step, sizeof step, "step %d", i);
         in(step, 1);
     }
@@ -114,7 +114,7 @@ static void names(void)
 static void many_names(void)
 {
     for (int i = 0; i < 100; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "phase %d x", i);
         in(name, 1);
     }
@@ -192,7 +192,7 @@ static void process_ranges(void)
 
 static void *worker(void *number)
 {
-    char name[16];
+    char name[32];
     snprintf(name, sizeof name, "worker %c", 'a' + *(int *)number);
     for (int i = 0; i < 100; i++)
         in(name, 3);
