@@ -9,8 +9,8 @@
 
 #include "traces/columns.h"
 #include "traces/gpucode.h"
-#include "traces/phaserows.h"
 #include "traces/gpuintervals.h"
+#include "traces/phaserows.h"
 
 enum { WINDOW_MAX = 1 << 20, WHAT_BYTES = 64 };
 

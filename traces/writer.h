@@ -80,7 +80,8 @@ enum status writer_gpu_intervals(struct writer *w, const struct gpu_intervals *i
 /* As they are in the next frame; the last ones given before a flush count. */
 enum status writer_gpu_totals(struct writer *w, const struct gpu_totals *totals);
 
-/* Any other record (results; phases, by phasecode.h), by section type; at most TRACE_FRAME_RAW_MAX - 4096 bytes. */
+/* Any other record (results; phases, by phasecode.h), by section type; at most TRACE_FRAME_RAW_MAX
+ * - 4096 bytes. */
 enum status writer_blob(struct writer *w, uint32_t section, const void *bytes, size_t count);
 
 /* Bytes collected and not yet written: flush well before TRACE_FRAME_RAW_MAX. */
