@@ -286,7 +286,7 @@ static const char *subscribe(void)
     return NULL;
 }
 
-/* Or `state` says why not. */
+/* Or `state` says why not. At exit we leave before CUDA and CUPTI: their handlers came earlier. */
 static void attach_now(uint64_t now_ns)
 {
     const char *trouble = subscribe();
@@ -295,6 +295,7 @@ static void attach_now(uint64_t now_ns)
         atomic_store(&mode, OFF);
         return;
     }
+    atexit(cupti_finish);
     launching_follow_graphs(subscriber);
     pace_attached(now_ns);
     atomic_store(&state, is_full() ? "full" : "windows");
@@ -427,6 +428,9 @@ static void begin(uint64_t now_ns)
         attach_now(now_ns);
         return;
     }
+    /* It may be attached while the process is at its exit. */
+    if (!has_exit_handler)
+        has_exit_handler = atexit(cupti_finish) == 0;
     const char *trouble = config.gpu_taken ? "busy (another tool is to be injected)" : NULL;
     atomic_store(&state, trouble ? trouble : "waiting");
     atomic_store(&mode, trouble ? OFF : WAITING);
@@ -441,12 +445,8 @@ void cupti_start(void)
     take(true);
     begin(clock_ns(CLOCK_MONOTONIC));
     give();
-    if (atomic_load(&mode) != OFF) {
+    if (atomic_load(&mode) != OFF)
         flush_kick();
-        /* Before the handlers of CUDA, which came earlier. */
-        if (!has_exit_handler)
-            has_exit_handler = atexit(cupti_finish) == 0;
-    }
     errno = kept;
 }
 

@@ -76,8 +76,8 @@ check "and the others have their own" holds stale \
     "abs(shapes[16]['gpu_time_ns'] / (3 * 1800 * 3500) - 1) < 1e-3"
 cost() { says windows gpu_time_cost | grep -q "windows [0-9]*\.[0-9] % of wall time.*budget 5\.0 %"; }
 check "windows: what they are believed to cost is in the trace" cost
-late() { TILEWISE_GPU_BUDGET=0.04 ran late windows "" long && holds late "$adds_up and gpu['windows'] >= 1 and shapes[8]['calls'] == 5000"; }
-check "windows: CUPTI is attached once it is known what that costs" late
+late() { TILEWISE_GPU_BUDGET=0.04 ran late windows leaves long && holds late "$adds_up and gpu['windows'] >= 1 and shapes[8]['calls'] == 5000"; }
+check "windows: CUPTI is attached once it is known what that costs, and left before it leaves" late
 waits() {
     TILEWISE_GPU_BUDGET=0.0001 ran waits windows "" long && says waits "waiting: being attached" &&
         says waits "gpu_time_cost being attached would cost" && holds waits "gpu == {} and shapes[8]['calls'] == 5000"
