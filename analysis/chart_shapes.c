@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/chart.h"
+#include "analysis/mix.h"
 #include "analysis/shape.h"
 #include "analysis/shape_bins.h"
 #include "analysis/words.h"
@@ -54,9 +55,32 @@ void chart_histogram(const struct analysis *a, const struct analysis_group *g,
 /* The shapes of a group and the strip (0..STRIPS - 1, STRIPS for all others) that shows each. */
 struct strips {
     int *of_signature;       /* per signature of the summary; -1: not in the group */
+    double *call_ns;         /* per signature, of one call on a GPU; NaN: as long as it took */
     uint32_t member[STRIPS]; /* a signature of each strip's shape */
     size_t count, shapes;
 };
+
+static bool find_call_ns(const struct analysis *a, const struct analysis_group *g,
+                         struct strips *strips)
+{
+    double *call_ns = malloc((g->nmembers + 1) * sizeof *call_ns);
+    strips->call_ns = calloc(a->summary->nsignatures + 1, sizeof *strips->call_ns);
+    bool found = call_ns && strips->call_ns;
+    if (found) {
+        bool on_gpu = mix_call_ns(a->summary, g->members, g->nmembers, call_ns);
+        for (size_t i = 0; i < g->nmembers; i++)
+            strips->call_ns[g->members[i]] = on_gpu ? call_ns[i] : NAN;
+    }
+    free(call_ns);
+    return found;
+}
+
+static double strip_time(const struct strips *strips, uint32_t signature, uint64_t calls,
+                         uint64_t time_ns)
+{
+    double call_ns = strips->call_ns[signature];
+    return isnan(call_ns) ? (double)time_ns : call_ns * (double)calls;
+}
 
 /* Members come in order of time, so the first ones to bring a new shape are nearly the largest:
  * shapes are ranked by the time of all their signatures. */
@@ -74,10 +98,11 @@ static bool find_strips(const struct analysis *a, const struct analysis_group *g
         return false;
     }
     memset(strips->of_signature, 0xff, (a->summary->nsignatures + 1) * sizeof(int));
-    for (size_t i = 0; i < g->nmembers; i++)
-        time_ns[key[i]] += (double)a->summary->signatures[g->members[i]].time_ns;
-    for (size_t i = 0; i < g->nmembers; i++)
+    for (size_t i = 0; i < g->nmembers; i++) {
+        const struct summary_signature *row = &a->summary->signatures[g->members[i]];
+        time_ns[key[i]] += strip_time(strips, g->members[i], row->calls, row->time_ns);
         strips->of_signature[g->members[i]] = STRIPS;
+    }
     for (strips->count = 0; strips->count < STRIPS && strips->count < keys; strips->count++) {
         size_t best = 0;
         for (size_t k = 1; k < keys; k++)
@@ -102,10 +127,12 @@ static void column(FILE *out, const struct analysis *a, size_t w, const struct s
     double time_ns[STRIPS + 1] = { 0 }, total = 0;
     const struct summary_window *window = &a->summary->windows[w];
     for (size_t i = 0; i < window->ncells; i++) {
-        int strip = strips->of_signature[window->cells[i].signature];
+        const struct summary_cell *cell = &window->cells[i];
+        int strip = strips->of_signature[cell->signature];
         if (strip >= 0) {
-            time_ns[strip] += (double)window->cells[i].time_ns;
-            total += (double)window->cells[i].time_ns;
+            double cell_ns = strip_time(strips, cell->signature, cell->calls, cell->time_ns);
+            time_ns[strip] += cell_ns;
+            total += cell_ns;
         }
     }
     for (size_t i = 0; i <= STRIPS; i++) {
@@ -123,7 +150,7 @@ void chart_windows(const struct analysis *a, const struct analysis_group *g, FIL
 {
     struct strips strips = { 0 };
     size_t windows = a->summary->nwindows;
-    if (windows > 0 && find_strips(a, g, &strips)) {
+    if (windows > 0 && find_call_ns(a, g, &strips) && find_strips(a, g, &strips)) {
         size_t lines = strips.count + (strips.shapes > strips.count);
         fprintf(out,
                 "<figure><svg class=\"windows\" viewBox=\"0 0 760 %zu\" role=\"img\" aria-label=\""
@@ -144,4 +171,5 @@ void chart_windows(const struct analysis *a, const struct analysis_group *g, FIL
                 windows);
     }
     free(strips.of_signature);
+    free(strips.call_ns);
 }

@@ -825,6 +825,24 @@ Test(report_html, work_of_unknown_heat_has_no_place_in_the_picture)
     cr_assert(has(text, "withheld") && !has(text, "-~") && !has(text, "nan"));
 }
 
+Test(report_html, shapes_go_by_the_time_of_kernels_where_it_is_known)
+{
+    build_trace();
+    trace->strings[1] = "cublasSgemm_v2";
+    for (size_t i = 0; i < trace->s.nsignatures; i++) {
+        struct summary_signature *row = &trace->signatures[i];
+        row->gpu_calls = row->signature.op == TILEWISE_OP_GEMM ? 10 : 0;
+        row->gpu_measured_ns = row->gpu_calls * (uint64_t)row->signature.m;
+        trace->s.gpu.attributed_ns += row->gpu_measured_ns;
+    }
+    analyse();
+    cr_assert_eq(analysis->shapes[0].signature->m, 48); /* the quickest to launch */
+    cr_assert_float_eq(analysis->shapes[0].time_share, 0.5, 1e-9);
+    cr_assert(isnan(analysis->shapes[3].time_share)); /* was not measured */
+    char *strips = strstr(print(HTML), "<svg class=\"windows\"");
+    cr_assert(strncmp(strstr(strips, "\"end\">"), "\"end\">48 x 384", 14) == 0);
+}
+
 Test(report_html, a_thousand_shapes_stay_below_a_megabyte)
 {
     setup_replay();
