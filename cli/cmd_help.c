@@ -65,6 +65,19 @@ static const struct topic topics[] = {
       "    min-coverage: 0.8      # of time\n"
       "\n"
       "Replays of different hardware are not compared unless --any-hardware is given." },
+    { "gpu", "recording and replaying work on a GPU",
+      "  tilewise record --gpu-time=windows --gpu-budget=0.05 --nvtx -o traces -- python3 "
+      "serve.py\n"
+      "      calls of cuBLAS, cuBLASLt, cuDNN and NCCL, also from CUDA graphs, need no option;\n"
+      "      --gpu-time times their kernels in short windows, at a cost; --nvtx keeps phases "
+      "apart\n"
+      "  tilewise report --phase=decode traces/*.twt      one phase, as if there were nothing "
+      "else\n"
+      "  tilewise replay --device=cuda --order=recorded -o result.twr traces/*.twt\n"
+      "      through cuBLAS and the tile kernels; --cuda-libraries=DIR takes those of the program\n"
+      "\n"
+      "A verdict on GPU work needs GPU time: how long a launch takes says nothing. What it costs:\n"
+      "docs/attaching.md." },
     { NULL, NULL, NULL },
 };
 

@@ -21,6 +21,9 @@ check "control bytes in a command do not reach the terminal" refuses 64 "'?\[31m
     "$TILEWISE" $'\e[31mx\n'
 check "help of an unknown command" refuses 64 "no command 'nothing-like-it'" \
     "$TILEWISE" help nothing-like-it
+for topic in start exit-codes environment words ci gpu; do
+    check "help $topic" test "$("$TILEWISE" help $topic | wc -l)" -ge 5
+done
 check "two topics at once" refuses 64 "unexpected argument 'b'" "$TILEWISE" help doctor b
 
 for command in record ctl top info replay report histogram diff gate history merge validate; do
