@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,14 +13,17 @@ enum { WINDOW_BYTES = 2 * SOURCE_VIEW_MAX, READ_BYTES = 16384 };
 
 enum status source_open(struct source *s, const char *path, struct fault *fault)
 {
-    struct stat info;
+    struct stat info = { 0 };
     /* O_NONBLOCK: a FIFO without a writer must not hang us before it is refused. */
     *s = (struct source){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
     if (s->fd < 0)
         return fault_set(fault, ST_IO, "%s: %s", path, strerror(errno));
     if (fstat(s->fd, &info) < 0 || !S_ISREG(info.st_mode)) {
+        bool folder = S_ISDIR(info.st_mode);
         source_close(s);
-        return fault_set(fault, ST_IO, "%s: not a regular file", path);
+        return fault_set(fault, ST_IO, "%s: %s", path,
+                         folder ? "a directory; name the files in it, DIR/*.twt"
+                                : "not a regular file");
     }
     s->window = malloc(WINDOW_BYTES);
     if (!s->window) {

@@ -45,7 +45,7 @@ for reader in "${readers[@]}"; do
     check "$name: something else" refuses 2 "text.twt" "$TILEWISE" $reader "$work/text.twt"
     check "$name: a trace of a newer version" refuses 2 "newer.twt.*version 9" \
         "$TILEWISE" $reader "$work/newer.twt"
-    check "$name: a directory" refuses 2 "$work/traces" "$TILEWISE" $reader "$work/traces"
+    check "$name: a directory" refuses 2 "$work/traces: a directory; name the files" "$TILEWISE" $reader "$work/traces"
 done
 check "no reader left a file behind" test ! -e "$work/out.twr" -a ! -e "$work/out.svg" \
     -a ! -e "$work/out.twt"
