@@ -16,7 +16,7 @@ struct level {
     uint8_t work;                      /* enum nvtx_work */
     uint8_t phase;                     /* number; 0: none */
     uint32_t epoch;                    /* of an operator: recording it belongs to */
-    uint64_t start_ns;                 /* of a phase */
+    uint64_t start_ns;                 /* of a phase; 0: it began in a pause, and is not counted */
     uint64_t start_ticks, inner_ticks; /* of an operator: counted inside it */
     uint64_t seen;                     /* of an operator: calls of the thread before it */
     struct tilewise_signature key;     /* of an operator */
@@ -97,9 +97,9 @@ static struct nvtx_thread *take(void)
 }
 
 /* The thread's record for one event, NULL: it is left out. */
-static struct nvtx_thread *begin(void)
+static struct nvtx_thread *take_up(void)
 {
-    if (!config.nvtx || tap_self.phase != TAP_OUTSIDE || !tap_is_listening())
+    if (!config.nvtx || tap_self.phase != TAP_OUTSIDE)
         return NULL;
     struct nvtx_thread *t = tap_self.nvtx;
     if (__builtin_expect(!t, 0)) {
@@ -114,6 +114,17 @@ static struct nvtx_thread *begin(void)
     return t;
 }
 
+static struct nvtx_thread *begin(void)
+{
+    return tap_is_listening() ? take_up() : NULL;
+}
+
+/* Open ranges are followed in a pause too: it may end inside of them. */
+static struct nvtx_thread *begin_nested(void)
+{
+    return tap_is_listening() || tap_is_paused() ? take_up() : NULL;
+}
+
 static void end(struct nvtx_thread *t)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -126,21 +137,22 @@ static void add(_Atomic uint64_t *counter, uint64_t by)
     atomic_store_explicit(counter, now + by, memory_order_release);
 }
 
-/* Number of a phase and one more entry of it; 0: no room for its name. */
+/* Number of a phase and, but for a pause, one more entry of it; 0: no room for its name. */
 static unsigned enter_phase(struct nvtx_thread *t, const struct nvtx_text *text)
 {
     char name[NVTX_TEXT_BYTES + 2];
     size_t bytes = nvtx_text_phase(text, name);
     unsigned number = nvtx_names_number(nvtx_range_phases, NVTX_PHASES, bytes ? name : "(unnamed)",
                                         bytes ? bytes : strlen("(unnamed)"));
-    add(number ? &t->notes.total[number].entries : &t->notes.lost, 1);
+    if (tap_is_listening())
+        add(number ? &t->notes.total[number].entries : &t->notes.lost, 1);
     return number;
 }
 
 static void leave_phase(struct nvtx_thread *t, unsigned number, uint64_t start_ns)
 {
     uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-    if (number == 0)
+    if (number == 0 || start_ns == 0)
         return;
     add(&t->notes.total[number].sum_ns, now_ns > start_ns ? now_ns - start_ns : 0);
     add(&t->notes.total[number].ended, 1);
@@ -227,19 +239,20 @@ static void push(struct nvtx_thread *t, unsigned domain, const char *message)
     level->domain = domain;
     level->work = (uint8_t)text.work;
     level->phase = 0;
+    level->epoch = TAP_OFF;
     level->inner_ticks = 0;
     if (text.work == NVTX_WORK_PHASE) {
         level->phase = (uint8_t)enter_phase(t, &text);
-        level->start_ns = clock_ns(CLOCK_MONOTONIC);
+        level->start_ns = tap_is_listening() ? clock_ns(CLOCK_MONOTONIC) : 0;
         tap_self.nvtx_phase = level->phase ? level->phase : tap_self.nvtx_phase;
-    } else if (text.work != NVTX_WORK_NONE) {
+    } else if (text.work != NVTX_WORK_NONE && tap_is_listening()) {
         enter_op(t, level, &text);
     }
 }
 
 int nvtx_range_push(unsigned domain, const char *message)
 {
-    struct nvtx_thread *t = begin();
+    struct nvtx_thread *t = begin_nested();
     if (!t)
         return NVTX_ABI_NO_TRACKING;
     int depth = (int)(t->depth + t->beyond);
@@ -267,7 +280,7 @@ static void pop(struct nvtx_thread *t, unsigned domain)
 
 int nvtx_range_pop(unsigned domain)
 {
-    struct nvtx_thread *t = begin();
+    struct nvtx_thread *t = begin_nested();
     if (!t)
         return NVTX_ABI_NO_TRACKING;
     int depth = (int)(t->depth + t->beyond) - 1;

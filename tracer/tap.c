@@ -70,6 +70,11 @@ bool tap_is_listening(void)
     return now == WANTED || now == STARTING || now == RECORDING;
 }
 
+bool tap_is_paused(void)
+{
+    return atomic_load_explicit(&state, memory_order_relaxed) == PAUSED;
+}
+
 static bool change(enum state from, enum state to)
 {
     int expected = from;

@@ -54,6 +54,8 @@ bool tap_is_inert(void);
 bool tap_is_loaded(void);
 /* Is it recorded now, or from its first call on? */
 bool tap_is_listening(void);
+/* Is recording switched off, and may come on again? */
+bool tap_is_paused(void);
 /* Between enter and leave: the library will refuse this call. */
 void tap_fail(const void *caller);
 

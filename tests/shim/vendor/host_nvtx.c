@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -309,6 +310,48 @@ static void forked(void)
         "without 0");
 }
 
+/* As ctl does: until the recorder says that it has followed. */
+static void order(const char *word)
+{
+    const struct timespec pause = { 0, 20000000 };
+    char path[4096], state[16] = "";
+    snprintf(path, sizeof path, "%s/control", getenv("TILEWISE_OUT"));
+    FILE *f;
+    while (!(f = fopen(path, "w"))) /* the writer makes the directory */
+        nanosleep(&pause, NULL);
+    if (fprintf(f, "%s\n", word) < 0 || fclose(f) != 0)
+        exit(3);
+    snprintf(path, sizeof path, "%s/*.status", getenv("TILEWISE_OUT"));
+    for (int i = 0; i < 500 && strcmp(state, word) != 0; i++) {
+        glob_t found;
+        nanosleep(&pause, NULL);
+        f = glob(path, 0, NULL, &found) == 0 ? fopen(found.gl_pathv[0], "r") : NULL;
+        if (f && fscanf(f, "state %15s", state) != 1)
+            state[0] = '\0';
+        if (f)
+            fclose(f);
+        globfree(&found);
+    }
+}
+
+/* Ranges begin and end while recording is off, and what is recorded afterwards is in the ones that
+ * are open then. */
+static void paused(void)
+{
+    in("before", 1);
+    nvtxRangePushA("ends meanwhile");
+    calls(2);
+    order("off");
+    nvtxRangePop();
+    in("meanwhile", 16);
+    nvtxRangePushA("begins meanwhile");
+    order("on");
+    calls(4);
+    nvtxRangePop();
+    calls(8);
+    puts("phase before 1 1 1\nphase begins meanwhile 0 0 4\nphase ends meanwhile 1 1 2\nwithout 8");
+}
+
 static void launch_in(const char *phase, void *exec, struct fake_stream *s, int times)
 {
     nvtxRangePushA(phase);
@@ -391,21 +434,14 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } scenario[] = {
-        { "phases", phases },
-        { "nested", nested },
-        { "unbalanced", unbalanced },
-        { "deep", deep },
-        { "names", names },
-        { "many_names", many_names },
-        { "domains", domains },
-        { "process_ranges", process_ranges },
-        { "threads", threads },
-        { "copies", copies },
-        { "torch", torch },
-        { "operators_alone", operators_alone },
-        { "forked", forked },
-        { "graphs", graphs },
-        { "cost", cost },
+        { "phases", phases },         { "nested", nested },
+        { "unbalanced", unbalanced }, { "deep", deep },
+        { "names", names },           { "many_names", many_names },
+        { "domains", domains },       { "process_ranges", process_ranges },
+        { "threads", threads },       { "copies", copies },
+        { "torch", torch },           { "operators_alone", operators_alone },
+        { "forked", forked },         { "paused", paused },
+        { "graphs", graphs },         { "cost", cost },
     };
     plugins = argc > 2 ? argv[2] : ".";
     for (size_t i = 0; argc > 1 && i < sizeof scenario / sizeof *scenario; i++)
