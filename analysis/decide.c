@@ -43,12 +43,14 @@ static struct decide_result result(enum decide_verdict verdict, const char *form
 const char *decide_withheld(const struct decide_evidence *e, const struct policy_evidence *policy,
                             char *text, size_t text_bytes)
 {
-    if (!(e->coverage_time >= policy->coverage_time))
+    if (isnan(e->coverage_time))
+        snprintf(text, text_bytes,
+                 "the trace holds no call whose time is known; record the program at work");
+    else if (!(e->coverage_time >= policy->coverage_time))
         snprintf(text, text_bytes,
                  "only %.1f %% of the time is in recorded calls that a replay can repeat, %.0f %% "
                  "is needed; see what was lost, and \"replayable\" in the JSON report",
-                 100 * (isnan(e->coverage_time) ? 0 : e->coverage_time),
-                 100 * policy->coverage_time);
+                 100 * e->coverage_time, 100 * policy->coverage_time);
     else if (!(e->lost_share <= policy->lost))
         snprintf(text, text_bytes,
                  "the trace lost %.2f %% of the calls, %.0f %% is the limit; record again with "

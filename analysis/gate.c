@@ -234,6 +234,9 @@ static void check_evidence(struct work *k)
             "%s of the time has a replayable signature; at least %s is "
             "asked for",
             words_share(coverage), words_share(k->policy->min_coverage));
+    if (a->nops == 0)
+        add(k, GATE_WITHHELD, "trace", "%s%s", a->withheld,
+            a->summary->complete ? "" : " (the recording did not end cleanly)");
     for (size_t i = 0; i < a->nops; i++)
         if (a->ops[i].decision.verdict == DECIDE_WITHHELD)
             add(k, GATE_WITHHELD, op_where(&a->ops[i], where), "%s", a->ops[i].decision.reason);

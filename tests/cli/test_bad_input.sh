@@ -47,6 +47,20 @@ for reader in "${readers[@]}"; do
         "$TILEWISE" $reader "$work/newer.twt"
     check "$name: a directory" refuses 2 "$work/traces: a directory; name the files" "$TILEWISE" $reader "$work/traces"
 done
+for reader in "diff $good" "gate -b $good" "report --format=dispatch"; do
+    name=${reader%% *}
+    check "$name: a missing file" refuses 2 "/no/such.twt.*No such file" "$TILEWISE" $reader /no/such.twt
+    check "$name: a full file" refuses 2 "/dev/full: No space left" \
+        "$TILEWISE" $reader -o /dev/full "$good"
+done
+mkdir "$work/nothing"
+for reader in "diff $good" gate history; do
+    check "${reader%% *}: an empty directory" refuses 2 "nothing: no .twt or .twr file" \
+        "$TILEWISE" $reader "$work/nothing"
+done
+says_so() { "$TILEWISE" gate "$work/header.twt" | grep "^note withheld: trace: .*did not end cleanly"; }
+head -c 3000 "$TILEWISE_SOURCE/traces/samples/jax.twt" >"$work/header.twt"
+check "gate: a trace that was cut before its first call is told" says_so
 check "no reader left a file behind" test ! -e "$work/out.twr" -a ! -e "$work/out.svg" \
     -a ! -e "$work/out.twt"
 
