@@ -80,6 +80,10 @@ struct backend {
     size_t align_bytes;     /* of operands whose recorded class is the best one */
     double slow_rate_flops; /* a library that is slower than this hangs */
     const int64_t *cubes;   /* sizes for the matrix rate; 0 ends them */
+    /* Is the rate of the library's large products that of the hardware, so that a faster result was
+     * measured wrongly? Not on a processor: its clock varies, and others use it at the same time.
+     */
+    bool ceiling_is_hard;
 
     /* Optional (NULL: all the same). Number of an entry point that calls for a routine of its own,
      * 0 for one that is not known here. Kept in signature->entry while it is replayed. */

@@ -430,6 +430,7 @@ const struct backend backend_cuda = {
     .align_bytes = 256, /* what cudaMalloc gives */
     .slow_rate_flops = 1e10,
     .cubes = cubes,
+    .ceiling_is_hard = true,
     .entry = cuda_entry_number,
     .kappa = cuda_kappa,
     .supports = cuda_entry_supports,

@@ -197,6 +197,8 @@ static void refuse_impossible(const struct run *r, size_t item, struct measure_c
 {
     const struct tilewise_signature *s = &r->o->plan->items[item].signature;
     double rate = signature_flops(s) / (m->time_ns * 1e-9);
+    if (!r->o->setup.backend->ceiling_is_hard)
+        return;
     for (size_t i = 0; m->status == RESULT_PASSED && i < r->survey.nceilings; i++) {
         const struct result_ceiling *c = &r->survey.ceilings[i];
         if (c->dtype != signature_rate_dtype(s) || !(rate > c->rate_flops * ceiling_slack))

@@ -357,6 +357,36 @@ Test(replay, run_says_where_and_how)
     cr_assert_float_eq(results.ceilings[0].bandwidth_bytes_per_s, 1e9, 1);
 }
 
+/* The library's product of 4 x 4 x 4 takes as long as one of 16 x 16 x 16 here, so half of the time
+ * for a larger product than the survey's is faster than the survey's rate. */
+static enum result_status status_above_the_ceiling(bool is_hard)
+{
+    static const int64_t small_cubes[] = { 4, 0 };
+    struct backend backend = fixture_backend;
+    backend.cubes = small_cubes;
+    backend.ceiling_is_hard = is_hard;
+    struct replay_options options = options_for_test();
+    options.setup.backend = &backend;
+    add_item(64, 100, PLAN_MEASURE);
+    offer(&fast);
+    run(options);
+    cr_assert_eq(results.cases[0].ncandidates, 1);
+    return results.cases[0].candidates[0].status;
+}
+
+Test(replay, faster_than_the_hardware_is_a_failure)
+{
+    cr_assert_eq(status_above_the_ceiling(true), RESULT_FAILED);
+    cr_assert_not_null(strstr(results.cases[0].candidates[0].reason, "faster than the device"));
+    cr_assert_eq(outcome.findings, 1);
+}
+
+Test(replay, faster_than_the_library_was_on_a_processor_is_none)
+{
+    cr_assert_eq(status_above_the_ceiling(false), RESULT_PASSED);
+    cr_assert_eq(outcome.findings, 0);
+}
+
 Test(replay, capped_baseline_is_flagged)
 {
     add_item(4, 100, PLAN_MEASURE);
