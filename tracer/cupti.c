@@ -26,6 +26,7 @@ enum {
     DRAIN_POLL_MS = 10, /* behind it; each time twice as long */
     LOOK_MS = 100,      /* while nothing is to be done soon */
     SEGMENT_MS = 500,   /* full: a row of the trace */
+    EXIT_MS = 300,      /* the host ends, and the keeper may be stuck in CUPTI */
     NEVER_MS = 3600000,
 };
 
@@ -35,7 +36,6 @@ enum mode { OFF, WAITING, RESTING, BEFORE, OPEN, DRAINING, BEHIND };
 struct count {
     uint64_t launches, nodes, records;
 };
-
 /* A budget that holds being attached for any load that was measured. */
 static const double SURE_BUDGET = 0.05;
 
@@ -57,10 +57,11 @@ static struct duty_window window; /* the cost of the one under way */
 static uint64_t stop_ns;          /* when it ended, 0 before */
 static bool is_steady;            /* recording was on in all of it */
 
-static bool take(bool wait)
+static bool take(uint64_t wait_ms)
 {
+    uint64_t limit_ns = clock_ns(CLOCK_MONOTONIC) + wait_ms * MS;
     while (atomic_exchange_explicit(&busy, true, memory_order_acquire)) {
-        if (!wait)
+        if (clock_ns(CLOCK_MONOTONIC) >= limit_ns)
             return false;
         sched_yield();
     }
@@ -355,7 +356,7 @@ uint64_t cupti_turn(uint64_t now_ns)
 {
     if (atomic_load(&mode) == OFF)
         return NEVER_MS * MS;
-    if (!take(false))
+    if (!take(0))
         return POLL_MS * MS;
     uint64_t wait_ns = NEVER_MS * MS;
     if (mode == WAITING)
@@ -392,9 +393,8 @@ static void stop(void)
 
 void cupti_finish(void)
 {
-    if (atomic_load(&mode) == OFF || getpid() != owner)
+    if (atomic_load(&mode) == OFF || getpid() != owner || !take(EXIT_MS))
         return;
-    take(true);
     if (mode != OFF)
         stop();
     give();
@@ -408,7 +408,7 @@ void cupti_yield(const char *why)
             atomic_store(&state, why);
         return;
     }
-    take(true);
+    take(NEVER_MS);
     if (mode != OFF) {
         stop();
         if (subscriber)
@@ -442,7 +442,7 @@ void cupti_start(void)
         return;
     int kept = errno;
     owner = getpid();
-    take(true);
+    take(NEVER_MS);
     begin(clock_ns(CLOCK_MONOTONIC));
     give();
     if (atomic_load(&mode) != OFF)
@@ -459,7 +459,7 @@ void cupti_allow(void)
 void cupti_write(struct drain *d)
 {
     kernels_write(d);
-    if (!ledger_is_dirty() || !take(true))
+    if (!ledger_is_dirty() || !take(NEVER_MS))
         return;
     ledger_write(d);
     give();
@@ -473,7 +473,7 @@ bool cupti_is_dirty(void)
 void cupti_cost(char *text, size_t bytes)
 {
     text[0] = '\0';
-    if (config.gpu_time != CONFIG_GPU_WINDOWS || (!subscriber && !pace_is_known()) || !take(false))
+    if (config.gpu_time != CONFIG_GPU_WINDOWS || (!subscriber && !pace_is_known()) || !take(0))
         return;
     pace_words(text, bytes, subscriber != NULL, stop_ns ? stop_ns : clock_ns(CLOCK_MONOTONIC));
     give();

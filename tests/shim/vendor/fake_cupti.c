@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tracer/cupti_abi.h"
 
@@ -43,6 +44,17 @@ static uint32_t correlation;
 static struct fake_launch how;
 static struct graph pending, graphs[GRAPHS];
 static int graph_count;
+
+/* A child may be forked while the recorder's keeper is in here. */
+static void unlock_in_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+__attribute__((constructor)) static void follow_forks(void)
+{
+    pthread_atfork(NULL, NULL, unlock_in_child);
+}
 
 static bool scripted(const char *what)
 {
@@ -148,6 +160,8 @@ int cuptiActivityFlushAll(uint32_t flag)
     (void)flag;
     if (has_left)
         abort();
+    if (scripted("stuck"))
+        pause();
     pthread_mutex_lock(&lock);
     complete();
     pthread_mutex_unlock(&lock);

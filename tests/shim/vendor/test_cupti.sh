@@ -56,6 +56,8 @@ check "copies and fills are on the timeline" holds streams \
     "gpu['timeline'] == {'kernels': 120, 'missing': 0, 'streams': 2, 'copies': 10, 'fills': 5, 'copy_ns': gpu['timeline']['copy_ns']} and abs(gpu['timeline']['copy_ns'] - 23000) < 15 * 32"
 check "a graph's kernels are one launch each" timeline graph "gaps 1000 1000 1000 1000 1000" "missing 0" "stream 1 352 0 0 352 151 350"
 
+stuck() { TILEWISE_GPU_TIME=full FAKE_CUPTI=stuck recorded stuck timeout -s KILL 20 "$VENDOR_BIN/host_cupti" slowly && says stuck cupti; }
+check "a CUPTI that never returns does not keep the process from its end" stuck
 dropped() { ran drop full drop eager && holds drop "$adds_up and gpu['launches'] == 230 and gpu['dropped'] == 23"; }
 check "records that CUPTI drops are counted" dropped
 zero() { ran zero full zero eager && holds zero "$adds_up and gpu['untimed'] == 230 and shapes[8]['gpu_time_ns'] is None"; }
