@@ -46,13 +46,16 @@
 
 /* The wrap file's slot_hooks: HOOK_TABLE(name), a HOOK_ROW for each of its rows, HOOK_TABLE_END. A
  * switch and not an array of addresses: those would be relocated when the shim is loaded, in every
- * process. */
+ * process. Exported hooks do not stand in it for the same reason: nobody asks for one by its slot,
+ * but for the bare ones, which are called linked_SYMBOL and not exported. */
 #define HOOK_TABLE(name)                                                                           \
     slot_hooks name;                                                                               \
     void *name(enum slot_id slot, unsigned which)                                                  \
     {                                                                                              \
         switch ((int)slot) {
-#define HOOK_ROW(symbol, linked, missing)                                                          \
+#define HOOK_ROW(symbol, missing)  HOOK_CASE(symbol, NULL, missing)
+#define HOOK_BARE(symbol, missing) HOOK_CASE(symbol, linked_##symbol, missing)
+#define HOOK_CASE(symbol, linked, missing)                                                         \
     case SLOT_##symbol:                                                                            \
         return which == 0             ? (void *)bound0_##symbol                                    \
                : which == 1           ? (void *)bound1_##symbol                                    \

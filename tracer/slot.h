@@ -41,9 +41,10 @@ struct slot_state {
     struct slot_caller caller[SLOT_CALLERS];
 };
 
-/* What a wrap file makes of its rows (tracer/hook.h): of slot `slot` the bound hook number `which`,
- * or, for SLOT_MISSING, what is called where no library has the function: it answers as one that
- * fails. NULL for a slot that is not its own. */
+/* What a wrap file makes of its rows (tracer/hook.h): of slot `slot` the bound hook number `which`;
+ * for SLOT_LINKED what a bare name is linked to (no other slot has one here); for SLOT_MISSING what
+ * is called where no library has the function: it answers as one that fails. NULL for a slot that
+ * is not its own. */
 enum { SLOT_LINKED = SLOT_BOUND, SLOT_MISSING };
 typedef void *slot_hooks(enum slot_id slot, unsigned which);
 

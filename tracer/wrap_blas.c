@@ -48,8 +48,8 @@ static void missing(void)
 #undef BARE
 
 HOOK_TABLE(wrap_blas_hook)
-#define ROW(family, symbol, ...)  HOOK_ROW(symbol, symbol, missing)
-#define BARE(family, symbol, ...) HOOK_ROW(symbol, linked_##symbol, missing)
+#define ROW(family, symbol, ...)  HOOK_ROW(symbol, missing)
+#define BARE(family, symbol, ...) HOOK_BARE(symbol, missing)
 #include "tracer/cblas.def"
 #include "tracer/fblas.def"
 #undef ROW

@@ -282,7 +282,7 @@ static void set_mode(const void *handle, int pointer_mode, int math_mode)
 #undef ROW
 
 HOOK_TABLE(wrap_cublas_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
 #include "tracer/cublas.def"
 #include "tracer/cublas_state.def"
 #undef ROW

@@ -287,7 +287,7 @@ static __attribute__((noinline)) void leave(const struct gpu_call *call,
 #undef ROW
 
 HOOK_TABLE(wrap_cublaslt_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
 #include "tracer/cublaslt.def"
 #undef ROW
 HOOK_TABLE_END

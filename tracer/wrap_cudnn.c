@@ -242,7 +242,7 @@ static __attribute__((noinline)) void leave(const struct gpu_call *call, const s
 #undef ROW
 
 HOOK_TABLE(wrap_cudnn_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
 #include "tracer/cudnn.def"
 #undef ROW
 HOOK_TABLE_END

@@ -171,7 +171,7 @@ static struct plan_call enter_destroy(const void *descriptor)
 #undef ROW
 
 HOOK_TABLE(wrap_cudnn_plan_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
 #include "tracer/cudnn_plan.def"
 #undef ROW
 HOOK_TABLE_END

@@ -32,7 +32,7 @@ static int missing(void)
 #undef ROW
 
 HOOK_TABLE(wrap_cupti_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
 #include "tracer/cupti_user.def"
 #undef ROW
 HOOK_TABLE_END

@@ -59,7 +59,7 @@ static void replace(const char *name, void **address, int version)
 #undef ROW
 
 HOOK_TABLE(wrap_driver_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
 #include "tracer/driver.def"
 #undef ROW
 HOOK_TABLE_END

@@ -187,7 +187,7 @@ static void instantiated(const struct graph_call *g, const void *exec, void *gra
 #undef ROW
 
 HOOK_TABLE(wrap_graph_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
 #include "tracer/graph.def"
 #undef ROW
 HOOK_TABLE_END

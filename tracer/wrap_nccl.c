@@ -89,7 +89,7 @@ static __attribute__((noinline)) void leave(const struct gpu_call *call, const s
 #undef ROW
 
 HOOK_TABLE(wrap_nccl_hook)
-#define ROW(family, symbol, ...) HOOK_ROW(symbol, symbol, missing)
+#define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)
 #include "tracer/nccl.def"
 #undef ROW
 HOOK_TABLE_END

@@ -33,6 +33,12 @@ flags() {
         readelf -lW "$SHIM" | grep -q GNU_RELRO && ! readelf -lW "$SHIM" | grep GNU_STACK | grep -q E
 }
 check "it cannot be unloaded, is bound at once and read-only after; no executable stack" flags
+lookups() {
+    # Each would be searched for in every object of every process that is started.
+    readelf -rW "$SHIM" | awk '$3 ~ /_GLOB_DAT$|_JUMP_SLOT?$/ { print $5 }' | cut -d@ -f1 | sort >"$work/looked_up"
+    [ "$(wc -l <"$work/looked_up")" -gt 10 ] && ! grep -xF "$rows" "$work/looked_up"
+}
+check "loading it looks up no name of its own" lookups
 weak() { ! nm -D --undefined-only "$SHIM" | grep -w w | grep -vE '_ITM_|__gmon_start__|__cxa_finalize'; }
 check "no weak symbol that a host could fill in" weak
 hot_path() {
