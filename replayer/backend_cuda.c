@@ -314,11 +314,9 @@ static enum status cuda_prepare(struct backend_session *session, const struct ti
     if (operand_layout(s, session->shapes, NULL) != ST_OK || !make_extras(session))
         return ST_UNSUPPORTED;
     session->api.cublasSetMathMode(session->blas, s->math_mode & 0xff);
-    bool has_problem = s->op != TILEWISE_OP_ADD && cuda_lt_prepare(session) == ST_OK;
+    bool has_problem = cuda_lt_prepare(session) == ST_OK;
     if (cuda_entry_family(s->entry) == CUDA_FAMILY_LT)
         cuda_lt_append(session, 1, session->recorded_bytes);
-    else if (s->op == TILEWISE_OP_ADD)
-        cuda_call_append_add(session);
     else
         cuda_call_append_recorded(session);
     if (session->nroutines == 0)

@@ -45,8 +45,6 @@ typedef int gemv_batched_fn(void *handle, int trans, int m, int n, const void *a
 typedef int gemv_strided_fn(void *handle, int trans, int m, int n, const void *alpha, const void *a,
                             int lda, long long sa, const void *x, int incx, long long sx,
                             const void *beta, void *y, int incy, long long sy, int batch);
-typedef int axpy_ex_fn(void *handle, int n, const void *alpha, int alpha_type, const void *x,
-                       int type_x, int incx, void *y, int type_y, int incy, int execution);
 /* clang-format on */
 #undef HEAD
 #undef TYPED
@@ -278,25 +276,4 @@ void cuda_call_append_gemv(struct backend_session *session)
         return;
     append(session, function, "gemv",
            (struct cuda_routine){ .run = run_gemm_as_gemv, .swapped = s->n != 1 });
-}
-
-/* y += alpha x: contiguous vectors and matrices, in one call. */
-static int run_add(struct backend_session *session, const struct cuda_routine *r,
-                   const struct tilewise_args *x)
-{
-    const struct tilewise_signature *s = &session->signature;
-    bool vector = s->n == 1;
-    int scale = cuda_entry_data_type(s->scale);
-    int type = cuda_entry_data_type(s->dtype_c);
-    return ((axpy_ex_fn *)r->function)(session->blas, (int)(s->m * s->n), x->alpha, scale, x->b,
-                                       cuda_entry_data_type(s->dtype_b), vector ? (int)s->ldb : 1,
-                                       x->c, type, vector ? (int)s->ldc : 1, scale);
-}
-
-void cuda_call_append_add(struct backend_session *session)
-{
-    const struct tilewise_signature *s = &session->signature;
-    int64_t inner = s->layout == TILEWISE_ROW_MAJOR ? s->n : s->m;
-    if (s->n == 1 || (s->ldb == inner && s->ldc == inner))
-        append(session, "cublasAxpyEx", "axpy", (struct cuda_routine){ .run = run_add });
 }

@@ -83,7 +83,6 @@ struct backend_session {
  * has no such function. */
 void cuda_call_append_recorded(struct backend_session *session);
 void cuda_call_append_gemv(struct backend_session *session);
-void cuda_call_append_add(struct backend_session *session);
 void cuda_call_forget_pointers(struct backend_session *session);
 
 /* cuda_lt.c: the problem and the list of cuBLASLt. */
