@@ -323,7 +323,7 @@ static enum status cuda_prepare(struct backend_session *session, const struct ti
         return ST_UNSUPPORTED;
     cuda_call_append_gemv(session);
     if (has_problem)
-        cuda_lt_append(session, CUDA_LT_LIST, list_workspace_bytes);
+        cuda_lt_append(session, CUDA_LT_FOUND_MAX, list_workspace_bytes);
     out->count = session->nroutines;
     for (size_t i = 0; i < out->count; i++)
         memcpy(out->name[i], session->routines[i].name, sizeof out->name[i]);

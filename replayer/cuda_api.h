@@ -2,8 +2,7 @@
  *
  * NVIDIA's driver, runtime, cuBLAS and cuBLASLt, loaded by dlopen: the same program runs where
  * there is no GPU, and the vendor's headers are not needed to build it. Handles are pointers,
- * enumerations ints. cuda_check.c holds the rows against the vendor's prototypes where the headers
- * are.
+ * enumerations ints.
  */
 #ifndef TILEWISE_REPLAYER_CUDA_API_H
 #define TILEWISE_REPLAYER_CUDA_API_H
@@ -84,7 +83,6 @@ struct cuda_lt_found {
     X(cudaEventCreate,            int, (void **event))                                             \
     X(cudaEventDestroy,           int, (void *event))                                              \
     X(cudaEventRecordWithFlags,   int, (void *event, void *stream, unsigned flags))                \
-    X(cudaEventSynchronize,       int, (void *event))                                              \
     X(cudaEventElapsedTime,       int, (float *ms, void *start, void *end))
 #define CUDA_BLAS_LIST(X)                                                                          \
     X(cublasCreate_v2,         int, (void **handle))                                               \

@@ -154,12 +154,12 @@ static bool set_preference(struct backend_session *session, void *preference,
 void cuda_lt_append(struct backend_session *session, size_t wanted, size_t workspace_bytes)
 {
     const struct cuda_lt_problem *p = &session->problem;
-    struct cuda_lt_found found[CUDA_LT_LIST];
+    struct cuda_lt_found found[CUDA_LT_FOUND_MAX];
     void *preference = NULL;
     int count = 0;
     if (p->desc == NULL || session->api.cublasLtMatmulPreferenceCreate(&preference) != 0)
         return;
-    wanted = wanted < CUDA_LT_LIST ? wanted : CUDA_LT_LIST;
+    wanted = wanted < CUDA_LT_FOUND_MAX ? wanted : CUDA_LT_FOUND_MAX;
     bool good = set_preference(session, preference, workspace_bytes) &&
                 session->api.cublasLtMatmulAlgoGetHeuristic(
                     session->lt, p->desc, p->layout[0], p->layout[1], p->layout[2], p->layout[3],

@@ -11,7 +11,7 @@
 #include "replayer/cuda_entry.h"
 #include "replayer/operand.h"
 
-enum { CUDA_LT_LIST = 16, CUDA_RECORDINGS_MAX = 16, CUDA_POINTER_SETS_MAX = 1024 };
+enum { CUDA_LT_FOUND_MAX = 16, CUDA_RECORDINGS_MAX = 16, CUDA_POINTER_SETS_MAX = 1024 };
 
 struct cuda_routine {
     char name[BACKEND_NAME_BYTES];

@@ -311,12 +311,6 @@ int cudaEventRecordWithFlags(void *event, void *stream, unsigned flags)
     return broken;
 }
 
-int cudaEventSynchronize(void *event)
-{
-    (void)event;
-    return broken;
-}
-
 int cudaEventElapsedTime(float *ms, void *start, void *end)
 {
     *ms = (float)((((struct event *)end)->ns - ((struct event *)start)->ns) * 1e-6);
