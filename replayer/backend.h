@@ -62,9 +62,8 @@ struct backend_kernel {
 
 /* The device's clock while it worked. */
 struct backend_clock {
-    double mhz, least_mhz; /* mean and least; NaN: nobody knows */
-    double slowed_share;   /* of the samples: too hot, or held back from outside */
-    double capped_share;   /* of the samples: at the limit of its power, as heavy work is */
+    double mhz;          /* mean; NaN: nobody knows */
+    double slowed_share; /* of the samples: too hot, or held back from outside */
 };
 
 struct backend_session; /* of one backend; opaque */

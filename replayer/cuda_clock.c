@@ -11,7 +11,6 @@
 enum { NVML_CLOCK_SM = 1, PCI_ID_BYTES = 32 };
 /* Reasons that slow a burst down beyond what its own power needs. */
 enum { HARDWARE_SLOWDOWN = 0x8, SOFTWARE_THERMAL = 0x20, HARDWARE_THERMAL = 0x40, BRAKE = 0x80 };
-enum { POWER_CAP = 0x4 };
 
 void cuda_clock_open(struct backend_session *session)
 {
@@ -19,7 +18,7 @@ void cuda_clock_open(struct backend_session *session)
     char id[PCI_ID_BYTES] = "";
     int (*init)(void), (*by_id)(const char *, void **);
     void *nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    *c = (struct cuda_clock){ .reading = { .mhz = NAN, .least_mhz = NAN } };
+    *c = (struct cuda_clock){ .reading = { .mhz = NAN } };
     if (nvml == NULL)
         return;
     *(void **)&init = dlsym(nvml, "nvmlInit_v2");
@@ -41,13 +40,10 @@ void cuda_clock_sample(struct backend_session *session)
     c->sum_mhz += mhz;
     c->samples++;
     c->reading.mhz = c->sum_mhz / (double)c->samples;
-    c->reading.least_mhz = fmin(c->reading.least_mhz, mhz); /* NaN gives way */
     if (c->get_reasons && c->get_reasons(c->device, &reasons) == 0) {
         c->slowed +=
             (reasons & (HARDWARE_SLOWDOWN | SOFTWARE_THERMAL | HARDWARE_THERMAL | BRAKE)) != 0;
-        c->capped += (reasons & POWER_CAP) != 0;
         c->reading.slowed_share = (double)c->slowed / (double)c->samples;
-        c->reading.capped_share = (double)c->capped / (double)c->samples;
     }
 }
 
@@ -55,8 +51,8 @@ struct backend_clock cuda_clock_take(struct backend_session *session)
 {
     struct cuda_clock *c = &session->clock;
     struct backend_clock reading = c->reading;
-    c->reading = (struct backend_clock){ .mhz = NAN, .least_mhz = NAN };
+    c->reading = (struct backend_clock){ .mhz = NAN };
     c->sum_mhz = 0;
-    c->samples = c->slowed = c->capped = 0;
+    c->samples = c->slowed = 0;
     return reading;
 }

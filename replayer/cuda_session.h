@@ -46,7 +46,7 @@ struct cuda_clock {
     int (*get_clock)(void *device, int kind, unsigned *mhz);
     int (*get_reasons)(void *device, unsigned long long *reasons);
     double sum_mhz;
-    uint64_t samples, slowed, capped;
+    uint64_t samples, slowed;
     struct backend_clock reading;
 };
 

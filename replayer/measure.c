@@ -301,7 +301,7 @@ static unsigned choose_right(struct bench *b, const struct timing_samples *sampl
 static struct backend_clock clock_of(const struct bench *b)
 {
     const struct backend *backend = b->setup->backend;
-    const struct backend_clock unknown = { .mhz = NAN, .least_mhz = NAN };
+    const struct backend_clock unknown = { .mhz = NAN };
     return backend->clock ? backend->clock(b->session) : unknown;
 }
 
