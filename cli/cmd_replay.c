@@ -274,11 +274,10 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
     return st;
 }
 
-static enum status find_sequence(struct replay_view *view, const struct replay_device *target,
-                                 struct fault *fault)
+static enum status find_sequence(struct replay_view *view, struct fault *fault)
 {
-    enum status st = sequence_find(&view->sequence, view->plan, target->backend->entry,
-                                   (const char *const *)view->traces, (size_t)view->ntraces, fault);
+    enum status st = sequence_find(&view->sequence, view->plan, (const char *const *)view->traces,
+                                   (size_t)view->ntraces, fault);
     if (st == ST_OK && view->sequence == NULL)
         fputs("tilewise replay: no order was recorded: neither streams of a GPU in windows "
               "(--gpu-time) nor single calls (--events)\n",
@@ -309,7 +308,7 @@ static int replay_traces(struct replay_view *view, struct candidates *candidates
     view->plan = plan;
     view->candidates = candidates;
     if (st == ST_OK && strcmp(order, "recorded") == 0)
-        st = find_sequence(view, &target, &fault);
+        st = find_sequence(view, &fault);
     if (st == ST_OK && is_mode("list"))
         replay_view_plan(plan);
     else if (st == ST_OK)

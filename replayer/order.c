@@ -193,7 +193,6 @@ static bool assign(struct stage *g)
             continue;
         g->out->part[at].calls++;
         g->out->part[at].recorded_ns += s->steps[i].ns;
-        g->out->recorded_ns += s->steps[i].ns;
     }
     for (size_t i = 0; i < g->nparts; i++)
         g->out->part[i].recorded_ns /= (double)g->out->part[i].calls;
@@ -354,7 +353,7 @@ void order_measure(void *job, void *message)
     struct order_outcome *out = message;
     struct fault fault = { .text = "" };
     struct stage g = { .job = j, .backend = j->setup->backend, .out = out };
-    *out = (struct order_outcome){ .in_graph = j->sequence->in_graph, .kernel_ns = NAN };
+    *out = (struct order_outcome){ .kernel_ns = NAN };
     out->baseline_ns = out->chosen_ns = out->noise = NAN;
     out->ratio = (struct stats_interval){ NAN, NAN, NAN };
     enum status st = set_up(&g, &fault);

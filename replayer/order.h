@@ -38,8 +38,7 @@ struct order_part {
 struct order_outcome {
     enum result_status status;
     char reason[MEASURE_REASON_BYTES];
-    bool in_graph;
-    double recorded_ns, kernel_ns; /* kernels of the calls; NaN: unknown */
+    double kernel_ns;              /* kernels of the calls; NaN: unknown */
     double baseline_ns, chosen_ns; /* everything, fillers and gaps included; chosen: NaN where the
                                       table has nothing */
     struct stats_interval ratio;   /* baseline / chosen */

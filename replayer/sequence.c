@@ -20,7 +20,6 @@ struct track {
 
 struct search {
     const struct plan *plan;
-    uint32_t (*entry)(const char *name);
     const struct reader *reader;
     int64_t *item_of; /* per signature of the reader, plus 2; 0: not looked up */
     size_t nitems_of;
@@ -259,11 +258,10 @@ static enum status read_events(struct search *in, const char *path, struct fault
     return st == ST_END ? ST_OK : st;
 }
 
-enum status sequence_find(struct sequence **out, const struct plan *plan,
-                          uint32_t (*entry)(const char *name), const char *const *paths,
+enum status sequence_find(struct sequence **out, const struct plan *plan, const char *const *paths,
                           size_t count, struct fault *fault)
 {
-    struct search in = { .plan = plan, .entry = entry };
+    struct search in = { .plan = plan };
     enum status st = open_track(&in.track) ? ST_OK : fault_set(fault, ST_NOMEM, "out of memory");
     *out = NULL;
     for (int pass = 0; pass < 2 && in.best == NULL; pass++) /* time of the GPU before the host's */

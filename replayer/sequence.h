@@ -28,14 +28,13 @@ struct sequence {
 };
 
 /* NULL in *out, and OK, where the traces hold no such stretch with a call that the plan measures.
- * `entry` as in plan_options. IO, FORMAT, NOMEM. */
-enum status sequence_find(struct sequence **out, const struct plan *plan,
-                          uint32_t (*entry)(const char *name), const char *const *paths,
+ * IO, FORMAT, NOMEM. */
+enum status sequence_find(struct sequence **out, const struct plan *plan, const char *const *paths,
                           size_t count, struct fault *fault);
 void sequence_free(struct sequence *s); /* accepts NULL */
 
-/* The smallest period of the longest stretch of `symbols` that repeats at least `repeats_min`
- * times; its length is the period times the whole repeats. False: nothing repeats. */
+/* The smallest period of the longest stretch of `symbols` that repeats at least three times; its
+ * length is the period times the whole repeats. False: nothing repeats. */
 struct sequence_period {
     size_t start, period, repeats;
 };

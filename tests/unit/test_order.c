@@ -258,7 +258,7 @@ static void find(void)
     cr_assert_eq(summary_build(&s, &trace, 1, 0, &fault), ST_OK, "%s", fault.text);
     cr_assert_eq(plan_build(&plan, s, &options, &fault), ST_OK, "%s", fault.text);
     summary_free(s);
-    cr_assert_eq(sequence_find(&sequence, plan, NULL, &trace, 1, &fault), ST_OK, "%s", fault.text);
+    cr_assert_eq(sequence_find(&sequence, plan, &trace, 1, &fault), ST_OK, "%s", fault.text);
 }
 
 static int64_t rows_of(size_t step)
