@@ -320,10 +320,10 @@ static void note_kernels(struct bench *b, uint64_t calls, struct kernel_times *o
     rotation_close(&b->rotation);
 }
 
-static void baseline_failed(struct measure_baseline *out, enum result_status status,
-                            const char *reason)
+void measure_no_baseline(struct measure_baseline *out, enum result_status status,
+                         const char *reason)
 {
-    out->status = status;
+    *out = (struct measure_baseline){ .status = status };
     out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
     snprintf(out->reason, sizeof out->reason, "%.190s", reason);
 }
@@ -336,13 +336,13 @@ void measure_baseline(void *job, void *message)
     struct bench b = { .setup = j->setup, .signature = j->signature };
     struct timing_samples samples;
     if (open_bench(&b, &fault) != ST_OK) {
-        baseline_failed(out, RESULT_UNSUPPORTED, fault.text);
+        measure_no_baseline(out, RESULT_UNSUPPORTED, fault.text);
         return;
     }
     choose_arms(&b, j->screen);
     enum status st = time_arms(&b, j->budget_ns, 0, &samples);
     if (st != ST_OK) {
-        baseline_failed(out, RESULT_SKIPPED, complaint_of(&b, st));
+        measure_no_baseline(out, RESULT_SKIPPED, complaint_of(&b, st));
         return;
     }
     const bool none[TIMING_ARMS_MAX] = { false };
@@ -374,10 +374,12 @@ static void judge_candidate(struct bench *b, const struct measure_candidate_job 
         timing_decide(timing_ratio(samples, 0, 1, b->setup->level, seed), j->baseline->noise);
 }
 
-static void candidate_failed(struct measure_candidate *out, enum result_status status,
-                             const char *reason)
+void measure_no_candidate(struct measure_candidate *out, enum result_status status,
+                          const char *reason)
 {
-    out->status = status;
+    const struct stats_interval unknown = { NAN, NAN, NAN };
+    *out = (struct measure_candidate){ .status = status, .recorded = unknown, .best = unknown };
+    out->time_ns = out->worst_error = NAN;
     snprintf(out->reason, sizeof out->reason, "%.190s", reason);
 }
 
@@ -390,7 +392,7 @@ static void examine(struct bench *b, const struct measure_candidate_job *j,
     const struct tilewise_candidate *c = j->candidate;
     size_t scratch = c->scratch_bytes ? c->scratch_bytes(j->signature, b->info.threads) : 0;
     if (scratch > b->setup->max_bytes) {
-        candidate_failed(out, RESULT_SKIPPED, "its scratch does not fit the memory budget");
+        measure_no_candidate(out, RESULT_SKIPPED, "its scratch does not fit the memory budget");
         return;
     }
     verify_arm(b, (struct arm){ .is_candidate = true }, scratch, &report);
@@ -418,15 +420,13 @@ void measure_candidate(void *job, void *message)
     const struct tilewise_candidate *c = j->candidate;
     struct fault fault = { .text = "" };
     struct bench b = { .setup = j->setup, .signature = j->signature, .candidate = c };
-    const struct stats_interval unknown = { NAN, NAN, NAN };
-    *out = (struct measure_candidate){ .time_ns = NAN, .recorded = unknown, .best = unknown };
-    out->worst_error = NAN;
+    measure_no_candidate(out, RESULT_UNSUPPORTED, "");
     if (strcmp(c->target, j->setup->backend->name) != 0 || !c->supports(j->signature))
-        candidate_failed(out, RESULT_UNSUPPORTED, "");
-    else if (open_bench(&b, &fault) != ST_OK)
-        candidate_failed(out, RESULT_SKIPPED, fault.text);
+        return;
+    if (open_bench(&b, &fault) != ST_OK)
+        measure_no_candidate(out, RESULT_SKIPPED, fault.text);
     else if (c->init && c->init() != 0)
-        candidate_failed(out, RESULT_UNSUPPORTED, "its init() refused this machine");
+        measure_no_candidate(out, RESULT_UNSUPPORTED, "its init() refused this machine");
     else
         examine(&b, j, out);
 }

@@ -78,6 +78,9 @@ struct measure_baseline {
     struct kernel_times kernels; /* of the recorded call, as it was timed */
 };
 void measure_baseline(void *job, void *message);
+/* One without numbers, and why. */
+void measure_no_baseline(struct measure_baseline *out, enum result_status status,
+                         const char *reason);
 
 /* One candidate: verified, then timed against both baselines. */
 struct measure_candidate_job {
@@ -97,5 +100,8 @@ struct measure_candidate {
     struct stats_interval recorded, best; /* ratios with their 95 % intervals */
 };
 void measure_candidate(void *job, void *message);
+/* The same for a candidate. */
+void measure_no_candidate(struct measure_candidate *out, enum result_status status,
+                          const char *reason);
 
 #endif

@@ -18,6 +18,7 @@ static const double equal_part = 0.3;     /* of a phase: the same for every case
 static const double least_part = 0.1;     /* of its equal part: what a late case still gets */
 static const double order_s_min = 4;      /* what the replay in order gets at least */
 static const double hang_s_min = 30;      /* a case may take this and twenty slow calls */
+static const char budget_spent[] = "time budget spent (--budget)";
 static const uint64_t library_bytes = 4ull << 30; /* address space a BLAS with threads may map */
 
 /* What is known about one plan item. */
@@ -101,14 +102,6 @@ static double timing_ns(double budget_s)
     return budget_s / 2 * 1e9;
 }
 
-static void skip_baseline(struct measure_baseline *out, enum result_status status,
-                          const char *reason)
-{
-    *out = (struct measure_baseline){ .status = status };
-    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
-    snprintf(out->reason, sizeof out->reason, "%s", reason);
-}
-
 static void run_baseline(struct run *r, size_t item, double budget_s)
 {
     struct measure_baseline *out = &r->rows[item].baseline;
@@ -126,9 +119,8 @@ static void run_baseline(struct run *r, size_t item, double budget_s)
     if (screening.status != RESULT_PASSED && out->reason[0] == '\0')
         snprintf(out->reason, sizeof out->reason,
                  "the other routines of the library were not tried: %s", screening.reason);
-    if (end.status == RESULT_PASSED)
-        return;
-    skip_baseline(out, end.status, end.reason);
+    if (end.status != RESULT_PASSED)
+        measure_no_baseline(out, end.status, end.reason);
 }
 
 /* Each case gets its part of what the phase has left, so that what one does not use is there for
@@ -164,11 +156,11 @@ static void measure_baselines(struct run *r, size_t nchosen)
         tell(r, i, "baseline", end_s);
         double budget_s = next_budget(r, weight(r, i, nchosen), end_s);
         if (r->o->setup.check_only)
-            skip_baseline(&r->rows[i].baseline, RESULT_NOT_VERIFIED, "");
+            measure_no_baseline(&r->rows[i].baseline, RESULT_NOT_VERIFIED, "");
         else if (budget_s > 0 || first)
             run_baseline(r, i, budget_s);
         else
-            skip_baseline(&r->rows[i].baseline, RESULT_SKIPPED, "time budget spent (--budget)");
+            measure_no_baseline(&r->rows[i].baseline, RESULT_SKIPPED, budget_spent);
         r->outcome->measured += r->rows[i].baseline.status == RESULT_PASSED;
         r->done++;
         first = false;
@@ -225,24 +217,11 @@ static void run_candidate(struct run *r, size_t item, size_t candidate, double b
         .budget_ns = timing_ns(budget_s),
     };
     isolate_run(measure_candidate, &job, out, sizeof *out, &limits, &end);
-    refuse_impossible(r, item, out);
-    if (end.status != RESULT_PASSED) {
-        const struct stats_interval unknown = { NAN, NAN, NAN };
-        *out = (struct measure_candidate){ .status = end.status };
-        out->time_ns = out->worst_error = NAN;
-        out->recorded = out->best = unknown;
-        snprintf(out->reason, sizeof out->reason, "%s", end.reason);
-    }
+    if (end.status == RESULT_PASSED)
+        refuse_impossible(r, item, out);
+    else
+        measure_no_candidate(out, end.status, end.reason);
     r->outcome->findings += is_finding(out->status);
-}
-
-static void skip_candidate(struct measure_candidate *out)
-{
-    const struct stats_interval unknown = { NAN, NAN, NAN };
-    *out = (struct measure_candidate){ .status = RESULT_SKIPPED };
-    out->time_ns = out->worst_error = NAN;
-    out->recorded = out->best = unknown;
-    snprintf(out->reason, sizeof out->reason, "time budget spent (--budget)");
 }
 
 static bool measure_candidates(struct run *r, size_t item, double budget_s, double end_s)
@@ -257,7 +236,7 @@ static bool measure_candidates(struct run *r, size_t item, double budget_s, doub
         tell(r, item, r->o->candidates->row[i]->name, end_s);
         double left_s = case_end_s - now_s();
         if (left_s <= 0 && i > 0 && !r->o->setup.check_only && now_s() > end_s) {
-            skip_candidate(&row->candidates[i]);
+            measure_no_candidate(&row->candidates[i], RESULT_SKIPPED, budget_spent);
             r->done++;
             continue;
         }
