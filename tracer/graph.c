@@ -14,11 +14,12 @@ _Atomic uint32_t graph_captures;
 
 static _Atomic bool locked, dirty;
 static _Atomic uint64_t unknown_launches, unclear_launches, device_graphs;
-static _Atomic uint64_t all_launches, all_nodes, all_calls;
+static _Atomic uint64_t all_launches, all_nodes;
 
 /* Under the lock, as all records: a thread record of our own, its table, its counters. A launch
  * reads the pointer too. NULL before the first call in a graph, and where it found no room. */
 static struct thread *_Atomic counts;
+static uint64_t seen_before; /* by `counts`, when it was another's */
 
 static void lock(void)
 {
@@ -46,27 +47,32 @@ static int32_t in_phase(uint32_t entry, uint8_t phase)
     return table_find(&counts->table, &key);
 }
 
-static void count_call(uint32_t entry, uint32_t count, void *exec)
+/* Launches of an executable graph that were made in one phase. */
+struct launched {
+    uint64_t times;
+    uint8_t phase;
+};
+
+static void count_call(uint32_t entry, uint32_t count, void *context)
 {
-    const struct record *r = exec;
-    uint64_t calls = r->launches * count;
-    int32_t counted = in_phase(entry, r->phase);
+    const struct launched *l = context;
+    uint64_t calls = l->times * count;
+    int32_t counted = in_phase(entry, l->phase);
     bool done = counted >= 0 && table_count_many(&counts->table, (uint32_t)counted, calls);
     add_to(done ? &counts->untimed : &counts->dropped[LOSS_NO_MEMORY], calls);
 }
 
-static void settle_phase(struct record *r, uint64_t launches)
+static void settle_phase(const struct record *r, uint64_t launches)
 {
+    struct launched l = { launches >> 8, (uint8_t)launches };
     if (launches == 0)
         return;
-    r->launches = launches >> 8;
-    r->phase = (uint8_t)launches;
-    bag_each(&r->bag, count_call, r);
+    bag_each(&r->bag, count_call, &l);
     if (r->bag.lost && counts)
-        add_to(&counts->dropped[LOSS_NO_MEMORY], r->launches * r->bag.lost);
+        add_to(&counts->dropped[LOSS_NO_MEMORY], l.times * r->bag.lost);
 }
 
-static void settle(struct record *r)
+static void settle(const struct record *r)
 {
     struct exec *e = r->kind == EXEC ? execs_find(r->name) : NULL;
     for (int i = 0; e && i < EXECS_PHASES; i++)
@@ -141,8 +147,11 @@ static int32_t entry_of(const struct tilewise_signature *key)
     enum loss_cause cause;
     struct tilewise_signature launched = *key;
     launched.flags |= TILEWISE_IN_GRAPH;
-    if (!counts)
-        atomic_store(&counts, thread_take(&cause));
+    struct thread *taken = counts ? NULL : thread_take(&cause);
+    if (taken) {
+        seen_before = atomic_load(&taken->seen);
+        atomic_store(&counts, taken);
+    }
     return counts ? table_find(&counts->table, &launched) : TABLE_NO_MEMORY;
 }
 
@@ -347,8 +356,9 @@ void graph_launch(const void *exec)
         return;
     }
     uint64_t calls = atomic_load_explicit(&e->calls, memory_order_acquire);
-    atomic_fetch_add_explicit(&all_nodes, atomic_load_explicit(&e->nodes, memory_order_relaxed),
-                              memory_order_relaxed);
+    uint64_t nodes = atomic_load_explicit(&e->nodes, memory_order_relaxed);
+    if (nodes)
+        atomic_fetch_add_explicit(&all_nodes, nodes, memory_order_relaxed);
     if (atomic_load_explicit(&e->unclear, memory_order_relaxed))
         atomic_fetch_add_explicit(&unclear_launches, 1, memory_order_relaxed);
     struct thread *own = atomic_load_explicit(&counts, memory_order_acquire);
@@ -356,7 +366,6 @@ void graph_launch(const void *exec)
         tap_drop_many(tap_self.thread ? LOSS_NO_MEMORY : tap_self.loss, calls);
     } else if (calls) {
         atomic_fetch_add_explicit(&own->seen, calls, memory_order_release);
-        atomic_fetch_add_explicit(&all_calls, calls, memory_order_relaxed);
         execs_count(e, tap_self.nvtx_phase);
     }
     atomic_store_explicit(&dirty, true, memory_order_relaxed);
@@ -385,7 +394,8 @@ uint64_t graph_launches(void)
 
 uint64_t graph_launched_calls(void)
 {
-    return atomic_load_explicit(&all_calls, memory_order_relaxed);
+    const struct thread *own = atomic_load_explicit(&counts, memory_order_acquire);
+    return own ? atomic_load_explicit(&own->seen, memory_order_relaxed) - seen_before : 0;
 }
 
 uint64_t graph_nodes(void)
@@ -411,7 +421,6 @@ void graph_forget(void)
     atomic_store(&device_graphs, 0);
     atomic_store(&all_launches, 0);
     atomic_store(&all_nodes, 0);
-    atomic_store(&all_calls, 0);
     atomic_store(&dirty, false);
     atomic_store(&locked, false);
 }

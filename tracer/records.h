@@ -22,8 +22,6 @@ struct record {
     bool has_parts; /* records that it owns */
     bool unclear;   /* holds calls that cannot be counted */
     struct bag bag;
-    uint64_t launches; /* being turned into counts */
-    uint8_t phase;     /* that these were made in */
 };
 
 /* NULL when there is none. Records move with the next records_get and records_remove. */
