@@ -139,7 +139,6 @@ void duty_close(struct duty *d, uint64_t now_ns, const struct duty_window *w)
     uint64_t rest_ns = (uint64_t)(cost / o->budget_share);
     d->is_open = false;
     d->spent_ns += (uint64_t)cost;
-    d->windows++;
     rest_ns = rest_ns > o->rest_ns ? rest_ns : o->rest_ns;
     /* Up to a quarter later. */
     d->next_ns = now_ns + rest_ns + next_random(d) % (rest_ns / 4 + 1);

@@ -53,7 +53,7 @@ struct duty {
     struct duty_options options;
     bool is_open;
     uint64_t start_ns, begin_ns, next_ns; /* next_ns: of the next window, while none is open */
-    uint64_t spent_ns, windows;           /* so far */
+    uint64_t spent_ns;                    /* so far */
     uint64_t random;
     /* Sums over the windows that could be compared, the older the less: how many, their length, the
      * time lost in them, and the products of the two. */
