@@ -16,7 +16,8 @@ static const double screened_part = 0.6;  /* the same, where the baseline has ma
 static const double ceiling_slack = 1.15; /* the ceiling is a measurement, too */
 static const double equal_part = 0.3;     /* of a phase: the same for every case; rest by time */
 static const double least_part = 0.1;     /* of its equal part: what a late case still gets */
-static const double order_s_min = 4;      /* what the replay in order gets at least */
+static const double order_part = 0.1;     /* of the budget: left to the replay in order */
+static const double order_s_min = 4;      /* what that gets at least */
 static const double hang_s_min = 30;      /* a case may take this and twenty slow calls */
 static const char budget_spent[] = "time budget spent (--budget)";
 static const uint64_t library_bytes = 4ull << 30; /* address space a BLAS with threads may map */
@@ -144,10 +145,21 @@ static void start_phase(struct run *r, size_t nchosen)
             r->spread += weight(r, i, nchosen);
 }
 
+static bool has_order(const struct run *r)
+{
+    return r->o->sequence && !r->o->setup.check_only;
+}
+
+/* Wall time for the cases. */
+static double cases_s(const struct run *r)
+{
+    return r->o->budget_s * (has_order(r) ? 1 - order_part : 1);
+}
+
 static void measure_baselines(struct run *r, size_t nchosen)
 {
     double part = r->o->setup.backend->screens ? screened_part : baseline_part;
-    double end_s = r->start_s + r->o->budget_s * part;
+    double end_s = r->start_s + cases_s(r) * part;
     bool first = true;
     start_phase(r, nchosen);
     for (size_t i = 0; i < r->o->plan->nitems; i++) {
@@ -355,7 +367,7 @@ static enum status run_order(struct run *r)
 
 static enum status measure_cases(struct run *r, size_t nchosen)
 {
-    double end_s = r->start_s + r->o->budget_s;
+    double end_s = r->start_s + cases_s(r);
     bool first = true; /* a budget that is gone still buys the largest case */
     start_phase(r, nchosen);
     for (size_t i = 0; i < r->o->plan->nitems; i++) {
@@ -452,7 +464,7 @@ static enum status run_phases(struct run *r, struct fault *fault)
     st = put_run(r);
     if (st == ST_OK)
         st = measure_cases(r, nchosen);
-    if (st == ST_OK && r->o->sequence && !r->o->setup.check_only)
+    if (st == ST_OK && has_order(r))
         st = run_order(r);
     return st == ST_OK
                ? st

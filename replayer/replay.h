@@ -23,8 +23,9 @@ struct replay_options {
     struct measure_setup setup;
     const struct plan *plan;
     const struct candidates *candidates;
-    double budget_s; /* of wall time, spread over the cases by recorded time; overrun only by the
-                        case that is running */
+    double budget_s; /* of wall time, spread over the cases by recorded time, a tenth left for the
+                        order; overrun only by the case that is running, and by an order that gets
+                        its least four seconds */
     int64_t only;    /* index of one plan item, or REPLAY_ALL */
     const char *command; /* as typed, for the result file */
     uint64_t trace_shards;
