@@ -7,9 +7,9 @@ enum {
     TERM_MS = 3000,
     LOADED_MIN = 10, /* looks: a second of work */
     /* What a launch by the host takes longer, how many there are for each call that we see, and
-     * what a kernel of a launched graph adds: a decoder of 415 kernels and 67 hooked calls a step
-     * on an H200 took 15 % of 6.2 ms longer when eager and 5.7 % of 2.0 ms as a graph
-     * (docs/results/h200-capture.md). */
+     * what a kernel of a launched graph adds. Judgement, to come near to what a decoder on an H200
+     * paid (docs/results/h200-capture.md, "attached"): 15 % of 6.2 ms with 67 hooked calls when
+     * eager, 5.7 % as a graph. */
     LAUNCH_NS = 2200,
     KERNELS = 6,
     NODE_NS = 300,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cases of the replay on a GPU: workloads are recorded and replayed in the same run on the same
-card, since two cards of one model differ by 2 to 5 %.
+card: two cards of one model may differ in speed, and no trace tells them apart.
 
 Limits are those of the issue; what has no data is null and does not pass.
 """
