@@ -137,28 +137,25 @@ static const char *find_value(char **environment, const char *name)
     return "";
 }
 
-/* Is a tool that uses CUPTI to come into this process? `record` announces ourselves, by the path
- * that is preloaded too; where nothing can be preloaded, that door is the only one. */
+/* Does a variable that announces one tool name another than us? `record` announces ourselves, by
+ * the path that is preloaded too; where nothing can be preloaded, that door is the only one. */
+static bool names_another(char **environment, const char *variable)
+{
+    const char *path = find_value(environment, variable);
+    return *path && !strstr(path, "libtilewise-tracer.so") &&
+           !strstr(find_value(environment, "LD_PRELOAD"), path);
+}
+
+/* Is a tool that uses CUPTI to come into this process? */
 static bool is_gpu_taken(char **environment)
 {
     /* Nsight Systems; Kineto (PyTorch's profiler), switched on from outside or by a file. */
     static const char *const tools[] = { "NSYS_PROFILING_SESSION_ID", "KINETO_USE_DAEMON",
                                          "KINETO_CONFIG" };
-    const char *path = find_value(environment, "CUDA_INJECTION64_PATH");
-    bool ours = strstr(path, "libtilewise-tracer.so") ||
-                strstr(find_value(environment, "LD_PRELOAD"), path);
-    bool is_taken = *path && !ours;
+    bool is_taken = names_another(environment, "CUDA_INJECTION64_PATH");
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
         is_taken |= *find_value(environment, tools[i]) != '\0';
     return is_taken;
-}
-
-/* NVTX takes one tool. Nothing set is not a tool: the host may be told of us later. */
-static bool is_nvtx_taken(char **environment)
-{
-    const char *path = find_value(environment, "NVTX_INJECTION64_PATH");
-    return *path && !strstr(path, "libtilewise-tracer.so") &&
-           !strstr(find_value(environment, "LD_PRELOAD"), path);
 }
 
 bool config_load(char **environment, const char *argv0)
@@ -176,7 +173,7 @@ bool config_load(char **environment, const char *argv0)
         config_share(s.gpu_budget, &config.gpu_budget);
     config.gpu_taken = config.gpu_time != CONFIG_GPU_OFF && is_gpu_taken(environment);
     config.nvtx = is_on(s.nvtx);
-    config.nvtx_taken = config.nvtx && is_nvtx_taken(environment);
+    config.nvtx_taken = config.nvtx && names_another(environment, "NVTX_INJECTION64_PATH");
     config.cmdline = is_on(s.with_cmdline);
     config.size_cap_bytes = DEFAULT_SIZE_CAP_BYTES;
     if (s.size_cap)
