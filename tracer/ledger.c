@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "tracer/kernels.h"
+#include "tracer/spans.h"
 
-enum { ROWS = 64 };
+enum { ROWS = SPANS_WINDOWS }; /* a row for each, and the same rows become one */
 
 static struct gpu_window row[ROWS];
 static unsigned rows;

@@ -11,7 +11,6 @@
 enum {
     SPANS = 1 << 17,
     WINDOW_SPANS = 1 << 16,
-    WINDOWS = 64,
     STREAMS = 256,
     CHUNK = 8192, /* of one section */
     PLACES = 1024,
@@ -43,7 +42,7 @@ static struct book {
     uint64_t end, beyond_ns;       /* the latest end; union of what had no room */
     struct stream stream[STREAMS]; /* from 1 */
     uint32_t streams, last_stream;
-    struct window window[WINDOWS];
+    struct window window[SPANS_WINDOWS];
     uint32_t windows;
     uint32_t cut_first; /* of the last one, what came with the last cut */
     uint64_t cut_beyond_ns;
@@ -117,7 +116,7 @@ void spans_cut(uint64_t window_ns)
 {
     if (!book)
         return;
-    if (book->windows < WINDOWS)
+    if (book->windows < SPANS_WINDOWS)
         book->window[book->windows++] =
             (struct window){ .begin_ns = window_ns, .first = book->open };
     /* Otherwise nobody wrote for long: one longer window, as its row. */

@@ -13,6 +13,8 @@
 #include "tracer/drain.h"
 #include "traces/gpu.h"
 
+enum { SPANS_WINDOWS = 64 }; /* that wait to be written; more become part of the last one */
+
 struct spans_record {
     uint64_t start_ns, end_ns; /* on CUPTI's clock; 0: unknown */
     uint64_t launch_ticks;     /* clock_ticks() when the host launched it; 0: unknown */
