@@ -23,6 +23,12 @@ static const struct cudnn_operation operations[] = {
 #undef ROW
 };
 
+const struct tilewise_signature cudnn_graph_shapeless = {
+    .op = TILEWISE_OP_OTHER,
+    .flags = TILEWISE_NOT_REPLAYABLE,
+    .batch = 1,
+};
+
 static const char prefix[] = "CUDNN_BACKEND_OPERATION_", suffix[] = "_DESCRIPTOR";
 static const char dtype_prefix[] = "CUDNN_DATA_";
 
@@ -365,11 +371,8 @@ static bool set_shape(struct cudnn_graph *g, struct tilewise_signature *key)
 
 void cudnn_graph_read(struct cudnn_graph *g, struct json plan, struct tilewise_signature *key)
 {
-    const struct tilewise_signature shapeless = { .op = TILEWISE_OP_OTHER,
-                                                  .flags = TILEWISE_NOT_REPLAYABLE,
-                                                  .batch = 1 };
-    struct tilewise_signature shaped = shapeless;
-    *key = shapeless;
+    struct tilewise_signature shaped = cudnn_graph_shapeless;
+    *key = cudnn_graph_shapeless;
     if (!read_graph(g, plan))
         return;
     uint32_t hash = 0x811c9dc5u;

@@ -33,6 +33,9 @@ struct cudnn_graph {
     bool is_dynamic; /* sizes come with each execution */
 };
 
+/* A call of which nothing more is known. */
+extern const struct tilewise_signature cudnn_graph_shapeless;
+
 /* Fill `key`, apart from `entry`, from the text of a plan. Graphs that differ in something that the
  * signature has no field for get another hash; names and identifiers do not count. Any thread. */
 void cudnn_graph_read(struct cudnn_graph *scratch, struct json plan,

@@ -5,6 +5,7 @@
  */
 #include "tracer/cudnn.h"
 #include "tracer/cudnn_dtype.h"
+#include "tracer/cudnn_graph.h"
 #include "tracer/gpu.h"
 #include "tracer/hook.h"
 #include "tracer/sibling.h"
@@ -198,12 +199,8 @@ static __attribute__((noinline)) void leave(const struct gpu_call *call, const s
     static struct sibling known;
     int (*ask)(const void *, void **) = sibling_find(&known, w->real, "cudnnGetStream");
     void *stream = NULL;
-    struct tilewise_signature key = {
-        .op = TILEWISE_OP_OTHER,
-        .flags = TILEWISE_NOT_REPLAYABLE,
-        .entry = w->entry,
-        .batch = 1,
-    };
+    struct tilewise_signature key = cudnn_graph_shapeless;
+    key.entry = w->entry;
     if (ask)
         ask(w->handle, &stream);
     set(&key, w);

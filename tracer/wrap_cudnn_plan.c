@@ -28,12 +28,6 @@ static cudnnStatus_t missing(void)
     return (cudnnStatus_t)NOT_INITIALIZED;
 }
 
-static const struct tilewise_signature shapeless = {
-    .op = TILEWISE_OP_OTHER,
-    .flags = TILEWISE_NOT_REPLAYABLE,
-    .batch = 1,
-};
-
 struct scratch {
     struct cudnn_graph graph;
     char text[];
@@ -60,7 +54,7 @@ static void read_plan(const void *real, const void *plan, struct tilewise_signat
 static void created(int type, const void *descriptor)
 {
     if (type == DESCRIPTOR_PLAN && !tap_is_inert())
-        cudnn_plans_put(descriptor, &shapeless);
+        cudnn_plans_put(descriptor, &cudnn_graph_shapeless);
 }
 
 static void finalized(const void *real, const void *descriptor)
@@ -69,7 +63,7 @@ static void finalized(const void *real, const void *descriptor)
     int kept = errno;
     if (!cudnn_plans_get(descriptor, &key))
         return;
-    key = shapeless;
+    key = cudnn_graph_shapeless;
     read_plan(real, descriptor, &key);
     cudnn_plans_put(descriptor, &key);
     errno = kept;
@@ -85,7 +79,7 @@ struct plan_call {
 static void look_up(struct plan_call *p, const void *plan, uint32_t entry)
 {
     if (!cudnn_plans_get(plan, &p->key))
-        p->key = shapeless;
+        p->key = cudnn_graph_shapeless;
     p->key.entry = entry;
 }
 
