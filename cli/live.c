@@ -159,17 +159,6 @@ static enum status read_on(struct file *f)
     return st == ST_NOMEM ? ST_NOMEM : ST_OK;
 }
 
-static void add_counters(struct trace_counters *sum, const struct trace_counters *c)
-{
-    sum->seen += c->seen;
-    sum->recorded += c->recorded;
-    sum->untimed += c->untimed;
-    sum->failed += c->failed;
-    sum->cpu_ns += c->cpu_ns;
-    for (unsigned i = 0; i < LOSS_MAX; i++)
-        sum->dropped[i] += c->dropped[i];
-}
-
 static double age_of(const struct reader_shard *shard)
 {
     struct timespec now;
@@ -190,7 +179,7 @@ static void view_file(struct live_view *v, const struct file *f)
     v->damage += damage;
     v->bytes += reader_bytes(f->reader);
     for (size_t i = 0; i < shards; i++) {
-        add_counters(&v->counters, &shard[i].counters);
+        counters_add(&v->counters, &shard[i].counters);
         v->running += !shard[i].complete;
         if (f->end_ns)
             v->age_s = fmin(v->age_s, age_of(&shard[i])); /* fmin drops a NaN */

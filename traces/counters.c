@@ -20,3 +20,14 @@ uint64_t loss_total(const struct trace_counters *c)
         total += c->dropped[i];
     return total;
 }
+
+void counters_add(struct trace_counters *sum, const struct trace_counters *c)
+{
+    sum->seen += c->seen;
+    sum->recorded += c->recorded;
+    sum->untimed += c->untimed;
+    sum->failed += c->failed;
+    sum->cpu_ns += c->cpu_ns;
+    for (unsigned i = 0; i < LOSS_MAX; i++)
+        sum->dropped[i] += c->dropped[i];
+}

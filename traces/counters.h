@@ -39,5 +39,6 @@ struct trace_counters {
 /* "signature_cap", or NULL for a number no row has. Static storage. */
 const char *loss_name(unsigned cause);
 uint64_t loss_total(const struct trace_counters *c);
+void counters_add(struct trace_counters *sum, const struct trace_counters *c);
 
 #endif

@@ -317,17 +317,6 @@ static int compare_shards(const void *left, const void *right)
     return frame_compare_shards(&a->shard.id, &b->shard.id);
 }
 
-static void add_counters(struct trace_counters *sum, const struct trace_counters *c)
-{
-    sum->seen += c->seen;
-    sum->recorded += c->recorded;
-    sum->untimed += c->untimed;
-    sum->failed += c->failed;
-    sum->cpu_ns += c->cpu_ns;
-    for (unsigned i = 0; i < LOSS_MAX; i++)
-        sum->dropped[i] += c->dropped[i];
-}
-
 static enum status make_shards(struct summary *s, const struct books *b)
 {
     s->shards = malloc((b->nshards ? b->nshards : 1) * sizeof *s->shards);
@@ -340,7 +329,7 @@ static enum status make_shards(struct summary *s, const struct books *b)
         shard->path = strdup(shard->path);
         if (!shard->path)
             return ST_NOMEM;
-        add_counters(&s->counters, &shard->shard.counters);
+        counters_add(&s->counters, &shard->shard.counters);
         s->wall_ns += shard->wall_ns;
         s->busy_ns += shard->busy_ns;
         s->complete &= shard->shard.complete && shard->unresolved == 0;
