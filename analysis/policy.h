@@ -103,7 +103,7 @@ struct policy_fields {
 void policy_default(struct policy *p);
 /* Point `fields` at the members of `p`; returns fields->maps. Both must outlive the use. */
 const struct schema_field *policy_bind(struct policy *p, struct policy_fields *fields);
-/* Defaults, then what the file says. Errors as in schema.h. */
+/* Defaults, then what the file says ("": no file). Errors as in schema.h. */
 enum status policy_read(struct policy *p, const char *path, struct fault *fault);
 
 #endif

@@ -45,8 +45,7 @@ static enum status compare(struct inputs side[DIFF_SIDES], char *const *args, si
     struct policy policy;
     struct diff *d = NULL;
     struct output out;
-    policy_default(&policy);
-    enum status st = policy_path[0] ? policy_read(&policy, policy_path, fault) : ST_OK;
+    enum status st = policy_read(&policy, policy_path, fault);
     for (int i = 0; i < DIFF_SIDES && st == ST_OK; i++)
         st = inputs_read(&side[i], &args[i], 1, &policy, fault);
     if (st == ST_OK)

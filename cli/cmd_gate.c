@@ -58,8 +58,7 @@ static enum status run(struct inputs *before, struct inputs *now, char *const *a
     struct diff *d = NULL;
     struct gate *g = NULL;
     char *base_path = (char *)base;
-    policy_default(&policy);
-    enum status st = policy_path[0] ? policy_read(&policy, policy_path, fault) : ST_OK;
+    enum status st = policy_read(&policy, policy_path, fault);
     if (st == ST_OK)
         st = inputs_read(now, args, count, &policy, fault);
     if (st == ST_OK && base[0])

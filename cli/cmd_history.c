@@ -349,8 +349,7 @@ int cmd_history(int argc, char **argv)
                 "help history\n");
         return EXIT_BAD_USAGE;
     }
-    policy_default(&policy);
-    enum status st = policy_path[0] ? policy_read(&policy, policy_path, &fault) : ST_OK;
+    enum status st = policy_read(&policy, policy_path, &fault);
     if (st == ST_OK)
         st = adds ? add(argv + first + 1, (size_t)count - 1, &policy, &fault)
                   : show(argv + first, &policy, &fault);

@@ -6,10 +6,9 @@
 #include "analysis/phases.h"
 #include "analysis/report.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "traces/result.h"
-#include "traces/summary.h"
 
 static const char *format = "text", *output = "", *policy_path = "", *phase = "";
 
@@ -40,21 +39,6 @@ static const struct usage usage = {
     .max_args = -1,
 };
 
-/* The inputs, told apart. */
-struct inputs {
-    const char **traces;
-    size_t ntraces;
-    struct result_set results;
-    struct summary *summary;
-};
-
-static void free_inputs(struct inputs *in)
-{
-    free(in->traces);
-    result_free(&in->results);
-    summary_free(in->summary);
-}
-
 /* There are calls in the phase, or a name that has some is suggested. */
 static enum status check_phase(const struct summary *s, struct fault *fault)
 {
@@ -70,28 +54,6 @@ static enum status check_phase(const struct summary *s, struct fault *fault)
               phase, most ? most : "");
     free(most);
     return ST_INVALID;
-}
-
-static enum status read_inputs(struct inputs *in, char **paths, size_t count, struct fault *fault)
-{
-    in->traces = calloc(count, sizeof *in->traces);
-    if (!in->traces)
-        return fault_set(fault, ST_NOMEM, "out of memory");
-    for (size_t i = 0; i < count; i++) {
-        if (!result_is_result_file(paths[i])) {
-            in->traces[in->ntraces++] = paths[i];
-            continue;
-        }
-        enum status st = result_read(&in->results, paths[i], fault);
-        if (st != ST_OK)
-            return st;
-    }
-    if (in->ntraces == 0)
-        return fault_set(fault, ST_INVALID,
-                         "only results were given; add the .twt traces that were replayed");
-    enum status st =
-        summary_build_phase(&in->summary, in->traces, in->ntraces, phase[0] ? phase : NULL, fault);
-    return st == ST_OK && phase[0] ? check_phase(in->summary, fault) : st;
 }
 
 static enum status write_report(const struct analysis *a, FILE *out)
@@ -119,22 +81,15 @@ static enum status write_output(const struct analysis *a, struct fault *fault)
     return st == ST_OK ? output_close(&out, write_report(a, out.stream), fault) : st;
 }
 
-static enum status run(struct inputs *in, char **paths, size_t count, struct fault *fault)
+static enum status run(struct inputs *in, char *const *args, size_t count, struct fault *fault)
 {
     struct policy policy;
-    struct analysis *a = NULL;
-    enum status st = ST_OK;
-    policy_default(&policy);
-    if (policy_path[0])
-        st = policy_read(&policy, policy_path, fault);
+    enum status st = policy_read(&policy, policy_path, fault);
     if (st == ST_OK)
-        st = read_inputs(in, paths, count, fault);
-    if (st == ST_OK)
-        st = analysis_build(&a, in->summary, &in->results, &policy, fault);
-    if (st == ST_OK)
-        st = write_output(a, fault);
-    analysis_free(a);
-    return st;
+        st = inputs_read(in, args, count, &policy, fault);
+    if (st == ST_OK && in->phase)
+        st = check_phase(in->summary, fault);
+    return st == ST_OK ? write_output(in->analysis, fault) : st;
 }
 
 int cmd_report(int argc, char **argv)
@@ -142,9 +97,9 @@ int cmd_report(int argc, char **argv)
     int first, code = options_parse(&usage, argc, argv, &first);
     if (code >= 0)
         return code;
-    struct inputs in = { 0 };
+    struct inputs in = { .files_only = true, .phase = phase[0] ? phase : NULL };
     struct fault fault = { .status = ST_NOMEM };
     enum status st = run(&in, argv + first, (size_t)(argc - first), &fault);
-    free_inputs(&in);
+    inputs_free(&in);
     return st == ST_OK ? EXIT_FINE : command_fault("report", &fault);
 }

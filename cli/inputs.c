@@ -48,16 +48,19 @@ static enum status add_directory(struct inputs_paths *p, const char *directory, 
     return st;
 }
 
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 enum status inputs_expand(struct inputs_paths *out, char *const *args, size_t count,
                           struct fault *fault)
 {
     enum status st = ST_OK;
     *out = (struct inputs_paths){ 0 };
-    for (size_t i = 0; i < count && st == ST_OK; i++) {
-        struct stat info;
-        bool directory = stat(args[i], &info) == 0 && S_ISDIR(info.st_mode);
-        st = directory ? add_directory(out, args[i], fault) : add(out, args[i], fault);
-    }
+    for (size_t i = 0; i < count && st == ST_OK; i++)
+        st = is_directory(args[i]) ? add_directory(out, args[i], fault) : add(out, args[i], fault);
     return st;
 }
 
@@ -95,13 +98,19 @@ enum status inputs_read(struct inputs *in, char *const *args, size_t count,
                         const struct policy *policy, struct fault *fault)
 {
     size_t traces;
-    enum status st = inputs_expand(&in->paths, args, count, fault);
+    enum status st = ST_OK;
+    if (!in->files_only)
+        st = inputs_expand(&in->paths, args, count, fault);
+    else
+        for (size_t i = 0; i < count && st == ST_OK; i++)
+            st = add(&in->paths, args[i], fault);
     if (st == ST_OK)
         st = read_results(in, &traces, fault);
     if (st == ST_OK && traces == 0)
         return ST_OK;
     if (st == ST_OK)
-        st = summary_build(&in->summary, (const char *const *)in->paths.path, traces, 0, fault);
+        st = summary_build_phase(&in->summary, (const char *const *)in->paths.path, traces,
+                                 in->phase, fault);
     if (st == ST_OK)
         st = analysis_build(&in->analysis, in->summary, &in->results, policy, fault);
     return st;

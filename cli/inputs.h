@@ -20,7 +20,11 @@ enum status inputs_expand(struct inputs_paths *out, char *const *args, size_t co
 void inputs_free_paths(struct inputs_paths *p);
 
 struct inputs {
-    bool may_lack_traces;      /* set by the caller: results alone will do */
+    /* Set by the caller: */
+    bool may_lack_traces; /* results alone will do */
+    bool files_only;      /* no directories */
+    const char *phase;    /* calls made in it only; NULL: all */
+
     struct inputs_paths paths; /* the summary points into them */
     struct result_set results;
     struct summary *summary;
