@@ -5,7 +5,6 @@
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "tracer/elf.h"
 #include "tracer/host.h"
@@ -95,25 +94,15 @@ static bool look(const struct elf_object *object, void *context)
     if (!l.symbol || !l.string || object->low == host_get()->self.low)
         return false;
     if (any_goes_past(object, &l, l.calls, l.calls_bytes, 0) ||
-        any_goes_past(object, &l, l.all, l.all_bytes, l.relative_count)) {
-        const char *slash = strrchr(object->name, '/');
-        search->visit(slash ? slash + 1 : object->name, search->context);
-    }
-    return false;
-}
-
-static bool count_one(const struct elf_object *object, void *count)
-{
-    (void)object;
-    ++*(size_t *)count;
+        any_goes_past(object, &l, l.all, l.all_bytes, l.relative_count))
+        search->visit(elf_file_name(object->name), search->context);
     return false;
 }
 
 void bypass_each(bool again, void (*visit)(const char *library, void *context), void *context)
 {
     static size_t known;
-    size_t count = 0;
-    elf_each(count_one, &count);
+    size_t count = elf_count();
     if (count == known && !again)
         return;
     known = count;

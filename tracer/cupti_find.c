@@ -16,12 +16,6 @@ struct place {
     bool has_driver;
 };
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -31,7 +25,7 @@ static bool look(const struct elf_object *object, void *context)
 {
     static const char *const cuda[] = { "libcudart.so.", "libcublas.so.", "libcublasLt.so." };
     struct place *p = context;
-    const char *base = base_of(object->name);
+    const char *base = elf_file_name(object->name);
     if (begins(base, "libcupti.so"))
         snprintf(p->loaded, sizeof p->loaded, "%s", object->name);
     p->has_driver |= begins(base, "libcuda.so");

@@ -173,6 +173,26 @@ void elf_each(bool (*visit)(const struct elf_object *object, void *context), voi
     atomic_fetch_sub(&walkers, 1);
 }
 
+static bool count_one(const struct elf_object *object, void *count)
+{
+    (void)object;
+    ++*(size_t *)count;
+    return false;
+}
+
+size_t elf_count(void)
+{
+    size_t count = 0;
+    elf_each(count_one, &count);
+    return count;
+}
+
+const char *elf_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 struct at {
     uintptr_t address;
     struct elf_object *out;

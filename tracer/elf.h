@@ -33,6 +33,12 @@ void *elf_next(const struct elf_object *self, bool behind, const char *name);
  * no object is unloaded meanwhile. */
 void elf_each(bool (*visit)(const struct elf_object *object, void *context), void *context);
 
+/* How many objects there are. */
+size_t elf_count(void);
+
+/* The last part of a path. */
+const char *elf_file_name(const char *path);
+
 /* Around a fork: no walk may be under way, or the child inherits the loader's lock without the
  * thread that would release it. Waits for walks to end, 2 s at most; none begins until the end.
  * `in_child`: only the calling thread is left. */

@@ -143,8 +143,7 @@ static bool add_library(const struct elf_object *object, void *context)
     void *config = find_decorated(object, "openblas_get_config");
     if (!config && !slot_is_library((const void *)object->low))
         return false;
-    const char *slash = strrchr(object->name, '/');
-    const char *name = slash ? slash + 1 : object->name;
+    const char *name = elf_file_name(object->name);
     writer_fact(w, "library", *name ? name : "the program itself");
     add_result(w, "library_config", config);
     add_result(w, "core", find_decorated(object, "openblas_get_corename"));

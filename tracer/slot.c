@@ -117,7 +117,7 @@ static const char family[][14] = {
 
 bool slot_is_family(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = elf_file_name(path);
     for (size_t i = 0; i < sizeof family / sizeof *family; i++)
         if (strncmp(name, family[i], strlen(family[i])) == 0)
             return true;

@@ -87,9 +87,9 @@ static bool is_of_interest(const struct elf_object *object)
            (!object->name[0] || strchr(object->name, '/'));
 }
 
-static bool gather_one(const struct elf_object *object, void *count)
+static bool gather_one(const struct elf_object *object, void *context)
 {
-    ++*(size_t *)count;
+    (void)context;
     uint64_t key = key_of(object);
     if (is_known(key) || seen.nknown == KNOWN)
         return false;
@@ -107,22 +107,14 @@ static bool gather_one(const struct elf_object *object, void *count)
     return false;
 }
 
-static bool count_one(const struct elf_object *object, void *count)
-{
-    (void)object;
-    ++*(size_t *)count;
-    return false;
-}
-
 static void gather(bool again)
 {
-    size_t count = 0;
-    elf_each(count_one, &count);
+    size_t count = elf_count();
     if (count == seen.loaded && !seen.has_more && !again)
         return;
     seen.has_more = false;
-    seen.loaded = 0;
-    elf_each(gather_one, &seen.loaded);
+    seen.loaded = count;
+    elf_each(gather_one, NULL);
 }
 
 /* Files: whatever they hold, reading beyond their end gives nothing. */
@@ -265,8 +257,7 @@ static void look(struct budget *budget)
 
 static const char *short_name(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return strcmp(path, "/proc/self/exe") == 0 ? "the program itself" : slash ? slash + 1 : path;
+    return strcmp(path, "/proc/self/exe") == 0 ? "the program itself" : elf_file_name(path);
 }
 
 void statics_each(bool last, void (*visit)(const char *object, void *context), void *context)
