@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "trace_fixture.h"
 #include "traces/frame.h"
 
-static struct reader *reopen(int fd, struct bytes *b)
-{
-    struct reader *r;
-    struct fault fault = { 0 };
-    *b = fixture_read(fd);
-    cr_assert_eq(reader_open_bytes(&r, b->at, b->count, &fault), ST_OK, "%s", fault.text);
-    return r;
-}
-
-static int open_trace(struct writer **w)
-{
-    int fd = memfd_create("t", MFD_CLOEXEC);
-    *w = fixture_open(dup(fd), 0);
-    return fd;
-}
-
 Test(writer, events_come_back_in_whole_ticks_of_absolute_time)
 {
     struct writer *w;
-    int fd = open_trace(&w);
+    int fd = fixture_begin(&w);
     uint32_t id = fixture_define(w, 3);
     struct writer_event events[] = {
         { id, 149, 1050 }, { id, 149, 1250 }, { id, 0, 1500 }, { id, UINT32_MAX, 2000 }
@@ -36,7 +16,7 @@ Test(writer, events_come_back_in_whole_ticks_of_absolute_time)
     cr_assert_eq(writer_flush(w, &c, 5000), ST_OK);
     cr_assert_eq(writer_close(w, &c, 6000), ST_OK);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     cr_assert_eq(reader_next(r, &f, NULL), ST_OK); /* the dictionary */
     cr_assert_eq(f.nevents, 0);
@@ -61,7 +41,7 @@ Test(writer, events_come_back_in_whole_ticks_of_absolute_time)
 Test(writer, rounding_does_not_add_up)
 {
     struct writer *w;
-    int fd = open_trace(&w);
+    int fd = fixture_begin(&w);
     uint32_t id = fixture_define(w, 0);
     enum { N = 10000 };
     static struct writer_event events[N];
@@ -76,7 +56,7 @@ Test(writer, rounding_does_not_add_up)
     cr_assert_eq(writer_events(w, 0, 0, events, N), ST_OK);
     cr_assert_eq(writer_close(w, &c, at), ST_OK);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     while (reader_next(r, &f, NULL) == ST_OK)
         for (size_t i = 0; i < f.nevents; i++)
@@ -90,7 +70,7 @@ Test(writer, rounding_does_not_add_up)
 Test(writer, interning_gives_the_same_id_for_the_same_content)
 {
     struct writer *w;
-    open_trace(&w);
+    fixture_begin(&w);
     uint32_t a, b, empty;
     cr_assert_eq(writer_string(w, "dgemm_", 6, &a), ST_OK);
     cr_assert_eq(writer_string(w, "dgemm_", 6, &b), ST_OK);
@@ -108,7 +88,7 @@ Test(writer, interning_gives_the_same_id_for_the_same_content)
 Test(writer, long_strings_are_cut)
 {
     struct writer *w;
-    int fd = open_trace(&w);
+    int fd = fixture_begin(&w);
     char *text = malloc(10001);
     memset(text, 'x', 10000);
     text[10000] = '\0';
@@ -117,7 +97,7 @@ Test(writer, long_strings_are_cut)
     cr_assert_eq(writer_flush(w, &c, 1), ST_OK);
     writer_abandon(w);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     cr_assert_eq(reader_next(r, &f, NULL), ST_OK);
     cr_assert_eq(f.nfacts, 1);
@@ -130,7 +110,7 @@ Test(writer, long_strings_are_cut)
 Test(writer, refuses_what_it_does_not_know)
 {
     struct writer *w;
-    open_trace(&w);
+    fixture_begin(&w);
     struct writer_event e = { 7, 1, 1 };
     struct writer_count n = { .calls = 1 };
     struct tilewise_signature s = fixture_signature(0);
@@ -152,7 +132,7 @@ Test(writer, refuses_what_it_does_not_know)
 Test(writer, counts_come_back_exactly)
 {
     struct writer *w;
-    int fd = open_trace(&w);
+    int fd = fixture_begin(&w);
     struct writer_count n = {
         .calls = 1000000007, .sum_ns = 1234567890123456789, .min_ns = 17, .max_ns = UINT64_MAX
     };
@@ -162,7 +142,7 @@ Test(writer, counts_come_back_exactly)
     struct trace_counters c = { 0 };
     cr_assert_eq(writer_close(w, &c, 1), ST_OK);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     size_t rows = 0;
     while (reader_next(r, &f, NULL) == ST_OK)
@@ -181,7 +161,7 @@ Test(writer, counts_come_back_exactly)
 Test(writer, every_field_of_a_signature_survives)
 {
     struct writer *w;
-    int fd = open_trace(&w);
+    int fd = fixture_begin(&w);
     struct tilewise_signature s[200];
     uint64_t state = 4;
     uint32_t id;
@@ -197,7 +177,7 @@ Test(writer, every_field_of_a_signature_survives)
     struct trace_counters c = { 0 };
     cr_assert_eq(writer_close(w, &c, 1), ST_OK);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     while (reader_next(r, &f, NULL) == ST_OK)
         continue;
@@ -212,7 +192,7 @@ Test(writer, every_field_of_a_signature_survives)
 Test(writer, heartbeats_carry_definitions_and_counters)
 {
     struct writer *w;
-    int fd = open_trace(&w);
+    int fd = fixture_begin(&w);
     for (unsigned i = 0; i < 1000; i++)
         fixture_define(w, i);
     struct trace_counters c = { .seen = 9, .dropped = { [LOSS_NO_MEMORY] = 9 } };
@@ -220,7 +200,7 @@ Test(writer, heartbeats_carry_definitions_and_counters)
     cr_assert_lt(writer_file_bytes(w), 8 * 1000, "a thousand signatures take a few bytes each");
     cr_assert_eq(writer_close(w, &c, 200), ST_OK);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     while (reader_next(r, &f, NULL) == ST_OK)
         continue;
@@ -242,7 +222,7 @@ Test(writer, heartbeats_carry_definitions_and_counters)
 Test(writer, a_dictionary_of_many_frames)
 {
     struct writer *w;
-    int fd = open_trace(&w);
+    int fd = fixture_begin(&w);
     char name[64];
     uint32_t id;
     for (unsigned i = 0; i < 100000; i++) {
@@ -256,7 +236,7 @@ Test(writer, a_dictionary_of_many_frames)
     struct trace_counters c = { 0 };
     cr_assert_eq(writer_close(w, &c, 200), ST_OK);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     size_t frames = 0, events = 0, count;
     for (; reader_next(r, &f, NULL) == ST_OK; frames++)
@@ -292,7 +272,7 @@ Test(writer, dictionaries_cost_a_few_percent)
 Test(writer, a_full_frame_is_refused_whole_and_taken_after_a_flush)
 {
     struct writer *w;
-    int fd = open_trace(&w);
+    int fd = fixture_begin(&w);
     uint32_t id = fixture_define(w, 0);
     enum { N = 50000 };
     static struct writer_event events[N];
@@ -316,7 +296,7 @@ Test(writer, a_full_frame_is_refused_whole_and_taken_after_a_flush)
     cr_assert_gt(flushes, 2);
     cr_assert_eq(writer_close(w, &c, 2), ST_OK);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     uint64_t got = 0;
     while (reader_next(r, &f, NULL) == ST_OK)
@@ -330,14 +310,14 @@ Test(writer, a_full_frame_is_refused_whole_and_taken_after_a_flush)
 Test(writer, overlapping_calls_of_one_thread_survive)
 {
     struct writer *w;
-    int fd = open_trace(&w);
+    int fd = fixture_begin(&w);
     uint32_t id = fixture_define(w, 0);
     struct writer_event events[] = { { id, 10000, 1000 }, { id, 100, 2000 }, { id, 100, 2000 } };
     struct trace_counters c = { 0 };
     cr_assert_eq(writer_events(w, 0, 0, events, 3), ST_OK);
     cr_assert_eq(writer_close(w, &c, 2), ST_OK);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     cr_assert_eq(reader_next(r, &f, NULL), ST_OK);
     cr_assert_eq(reader_next(r, &f, NULL), ST_OK);
@@ -362,182 +342,12 @@ Test(writer, untimed_events_keep_their_order)
     cr_assert_eq(writer_events(w, 0, 0, events, 300), ST_OK);
     cr_assert_eq(writer_close(w, &c, 2), ST_OK);
     struct bytes b;
-    struct reader *r = reopen(fd, &b);
+    struct reader *r = fixture_reopen(fd, &b);
     struct reader_frame f;
     cr_assert_eq(reader_next(r, &f, NULL), ST_OK);
     cr_assert_eq(reader_next(r, &f, NULL), ST_OK);
     for (unsigned i = 0; i < 300; i++)
         cr_assert_eq(f.events[0].signature[i], events[i].signature);
     reader_close(r);
-    free(b.at);
-}
-
-Test(writer, the_size_cap_holds_and_leaves_room_for_the_footer)
-{
-    int fd = memfd_create("t", MFD_CLOEXEC);
-    struct writer *w;
-    struct writer_options o = { .kind = TRACE_KIND_RECORDED,
-                                .shard = fixture_shard(0),
-                                .size_cap_bytes = 20000 };
-    cr_assert_eq(writer_open(&w, dup(fd), &o), ST_OK);
-    struct trace_counters c = { 0 };
-    uint64_t state = 9, now = 0;
-    enum status st = ST_OK;
-    for (unsigned k = 0; k < 100 && st == ST_OK; k++) {
-        struct writer_event events[500];
-        for (unsigned i = 0; i < 500; i++, now += 100000)
-            events[i] = (struct writer_event){ fixture_define(w, 0),
-                                               (uint32_t)(fixture_random(&state) % 90000), now };
-        cr_assert_eq(writer_events(w, 0, 0, events, 500), ST_OK);
-        struct trace_counters next = c;
-        next.seen += 500;
-        next.recorded += 500;
-        st = writer_flush(w, &next, now);
-        if (st == ST_OK)
-            c = next;
-    }
-    cr_assert_eq(st, ST_LIMIT);
-    cr_assert_eq(writer_flush(w, &c, now), ST_LIMIT, "nothing more but the footer");
-    c.seen += 500;
-    c.dropped[LOSS_SIZE_CAP] += 500;
-    cr_assert_eq(writer_close(w, &c, now), ST_OK);
-    struct bytes b;
-    struct reader *r = reopen(fd, &b);
-    struct reader_frame f;
-    uint64_t got = 0;
-    while (reader_next(r, &f, NULL) == ST_OK)
-        for (size_t i = 0; i < f.nevents; i++)
-            got += f.events[i].count;
-    size_t n;
-    cr_assert_leq(b.count, 20000);
-    cr_assert(reader_shards(r, &n)->complete);
-    cr_assert_eq(got, c.recorded);
-    cr_assert_eq(reader_shards(r, &n)->counters.dropped[LOSS_SIZE_CAP], 500);
-    reader_close(r);
-    free(b.at);
-}
-
-/* The disk is full at every possible size: each time the file is cut back to whole frames, the
- * counters tell what is in it, and writing goes on when there is room again. */
-Test(writer, a_full_disk_is_undone_frame_by_frame)
-{
-    signal(SIGXFSZ, SIG_IGN);
-    const char *path = fixture_path("t");
-    for (rlim_t cap = 500; cap < 12000; cap += 97) {
-        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-        struct writer *w = fixture_open(dup(fd), 0);
-        struct rlimit old;
-        getrlimit(RLIMIT_FSIZE, &old);
-        setrlimit(RLIMIT_FSIZE, &(struct rlimit){ cap, old.rlim_max });
-        struct trace_counters c = { 0 };
-        uint64_t state = cap, now = 0;
-        unsigned failures = 0;
-        for (unsigned k = 0; k < 12; k++) {
-            if (k == 9)
-                setrlimit(RLIMIT_FSIZE, &old);
-            struct writer_event events[300];
-            for (unsigned i = 0; i < 300; i++, now += 100000)
-                events[i] =
-                    (struct writer_event){ fixture_define(w, k % 5),
-                                           (uint32_t)(fixture_random(&state) % 90000), now };
-            cr_assert_eq(writer_events(w, 0, 0, events, 300), ST_OK);
-            struct trace_counters next = c;
-            next.seen += 300;
-            next.recorded += 300;
-            errno = 0;
-            if (writer_flush(w, &next, now) == ST_OK) {
-                c = next;
-            } else {
-                cr_assert_eq(errno, EFBIG);
-                c.seen += 300;
-                c.dropped[LOSS_DISK_FULL] += 300;
-                failures++;
-            }
-        }
-        setrlimit(RLIMIT_FSIZE, &old);
-        cr_assert_eq(writer_close(w, &c, now), ST_OK);
-        struct bytes b;
-        struct reader *r = reopen(fd, &b);
-        struct reader_frame f;
-        uint64_t got = 0, unresolved = 0;
-        while (reader_next(r, &f, NULL) == ST_OK) {
-            unresolved += f.unresolved;
-            for (size_t i = 0; i < f.nevents; i++)
-                got += f.events[i].count;
-        }
-        size_t damage, n;
-        reader_damage(r, &damage);
-        cr_assert_eq(damage, 0, "cap %lu", cap);
-        cr_assert_eq(unresolved, 0, "cap %lu: what a lost frame defined is defined again", cap);
-        cr_assert_eq(got, c.recorded, "cap %lu", cap);
-        cr_assert(failures == 0 || reader_shards(r, &n)->counters.dropped[LOSS_DISK_FULL] > 0);
-        reader_close(r);
-        free(b.at);
-        close(fd);
-    }
-}
-
-Test(writer, a_device_without_space_is_an_error_with_errno)
-{
-    struct writer *w;
-    struct writer_options o = { .kind = TRACE_KIND_RECORDED };
-    errno = 0;
-    cr_assert_eq(writer_open(&w, open("/dev/full", O_WRONLY), &o), ST_IO);
-    cr_assert_eq(errno, ENOSPC);
-    cr_assert_null(w);
-}
-
-Test(writer, open_takes_the_descriptor_over_even_when_it_fails)
-{
-    struct writer *w;
-    struct writer_options o = { .kind = TRACE_KIND_RECORDED };
-    int fd = open("/dev/full", O_WRONLY);
-    cr_assert_neq(writer_open(&w, fd, &o), ST_OK);
-    cr_assert_eq(fcntl(fd, F_GETFD), -1);
-}
-
-Test(writer, without_memory_open_fails_and_says_so)
-{
-    pid_t child = fork();
-    if (child == 0) {
-        struct writer *w;
-        struct writer_options o = { .kind = TRACE_KIND_RECORDED };
-        int fd = memfd_create("t", 0);
-        setrlimit(RLIMIT_AS, &(struct rlimit){ 0, RLIM_INFINITY });
-        _exit(writer_open(&w, fd, &o) == ST_NOMEM ? 0 : 1);
-    }
-    int status;
-    cr_assert_eq(waitpid(child, &status, 0), child);
-    cr_assert_eq(status, 0);
-}
-
-Test(writer, abandoning_leaves_a_readable_file_without_a_clean_end)
-{
-    struct bytes b = fixture_trace(
-        (struct fixture_options){ .frames = 2, .events_per_frame = 10, .no_footer = true });
-    struct reader *r;
-    struct reader_frame f;
-    size_t n, damage;
-    cr_assert_eq(reader_open_bytes(&r, b.at, b.count, NULL), ST_OK);
-    while (reader_next(r, &f, NULL) == ST_OK)
-        continue;
-    cr_assert_not(reader_shards(r, &n)->complete);
-    reader_damage(r, &damage);
-    cr_assert_eq(damage, 0);
-    reader_close(r);
-    writer_abandon(NULL);
-    cr_assert_eq(writer_close(NULL, NULL, 0), ST_OK);
-    free(b.at);
-}
-
-Test(writer, identical_input_gives_identical_bytes)
-{
-    struct fixture_options o = {
-        .frames = 5, .events_per_frame = 500, .signatures = 20, .threads = 3
-    };
-    struct bytes a = fixture_trace(o), b = fixture_trace(o);
-    cr_assert_eq(a.count, b.count);
-    cr_assert_arr_eq(a.at, b.at, a.count);
-    free(a.at);
     free(b.at);
 }

@@ -177,4 +177,22 @@ static inline struct bytes fixture_trace(struct fixture_options o)
     return b;
 }
 
+/* A reader of what was written to `fd`; its bytes are the caller's. */
+static inline struct reader *fixture_reopen(int fd, struct bytes *b)
+{
+    struct reader *r;
+    struct fault fault = { 0 };
+    *b = fixture_read(fd);
+    cr_assert_eq(reader_open_bytes(&r, b->at, b->count, &fault), ST_OK, "%s", fault.text);
+    return r;
+}
+
+/* A file in memory, with a writer for it. */
+static inline int fixture_begin(struct writer **w)
+{
+    int fd = memfd_create("t", MFD_CLOEXEC);
+    *w = fixture_open(dup(fd), 0);
+    return fd;
+}
+
 #endif

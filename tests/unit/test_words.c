@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <criterion/criterion.h>
+
+#include <math.h>
+
+#include "analysis/escape.h"
+#include "analysis/words.h"
+#include "summary_fixture.h"
+
+Test(words, numbers_as_people_read_them)
+{
+    cr_assert_str_eq(words_count(0), "0");
+    cr_assert_str_eq(words_count(999), "999");
+    cr_assert_str_eq(words_count(1234567), "1,234,567");
+    cr_assert_str_eq(words_share(0.1234), "12.3 %");
+    cr_assert_str_eq(words_share(NAN), "-");
+    cr_assert_str_eq(words_ns(999), "999 ns");
+    cr_assert_str_eq(words_ns(1500), "1.50 us");
+    cr_assert_str_eq(words_ns(2.5e10), "25.0 s");
+    cr_assert_str_eq(words_real(NAN, 2), "-");
+}
+
+Test(words, the_row_major_view_swaps_column_major_calls)
+{
+    struct tilewise_signature s = fixture_gemm(64, 32, 128);
+    cr_assert_str_eq(words_row_view(&s), "[64,128] x [128,32]");
+    s.layout = TILEWISE_COL_MAJOR;
+    cr_assert_str_eq(words_row_view(&s), "[32,128] x [128,64]");
+}
+
+Test(escape, invalid_utf8_becomes_a_replacement)
+{
+    char *copy = escape_copy("a\xff"
+                             "b\xc3\xa9\xe2\x82"
+                             "c\x1b[0m");
+    cr_assert_str_eq(copy, "a\xef\xbf\xbd"
+                           "b\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd"
+                           "c\xef\xbf\xbd[0m");
+    free(copy);
+}
