@@ -107,6 +107,12 @@ static bool gather_one(const struct elf_object *object, void *context)
     return false;
 }
 
+/* Without it nothing of cuBLAS runs: files of a process that has none are left alone. */
+static bool has_driver(void)
+{
+    return elf_next(&host_get()->self, false, "cuDeviceGetCount") != NULL;
+}
+
 static void gather(bool again)
 {
     size_t count = elf_count();
@@ -114,7 +120,8 @@ static void gather(bool again)
         return;
     seen.has_more = false;
     seen.loaded = count;
-    elf_each(gather_one, NULL);
+    if (has_driver())
+        elf_each(gather_one, NULL);
 }
 
 /* Files: whatever they hold, reading beyond their end gives nothing. */

@@ -24,6 +24,16 @@ in_words() {
 }
 check "info warns of it" in_words
 check "without any nothing is said" with none host_static ""
+with_objects() { # NAME OBJECT...: a program of no vendor's, calling a BLAS, with these objects beside it
+    local name=$1
+    shift
+    TILEWISE_OUT="$work/$name" LD_PRELOAD="$SHIM ${*/#/$VENDOR_BIN/lib}" \
+        "$TILEWISE_BUILD/tests/shim/bin/host" calls 10 && test "$(counter seen "$name")" -gt 0
+}
+without_driver() { with_objects cpu static_both.so && equal "$(said_of cpu)" ""; }
+check "cuBLAS inside a process without a driver cannot be called, and nothing is said" without_driver
+with_driver() { with_objects gpu static_both.so fake_gpu.so && equal "$(said_of gpu)" "libstatic_both.so $note"; }
+check "the same program with a driver" with_driver
 while_running() { STAY=1 with running host_static "libstatic_both.so $note" static_both.so; }
 check "it is found while the process runs, a part a second" while_running
 finish
