@@ -3,49 +3,28 @@
  * The CUDA gemm kernels, emulated, through the replayer's own verification: every tile, all
  * layouts and transposes, ragged sizes, any alignment, batches, alpha and beta, and split k.
  */
-#include <criterion/criterion.h>
-
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/operand.h"
 #include "kernels/cuda/swizzle.h"
-#include "replay_fixture.h"
-#include "replayer/verify.h"
 #include "tests/emulation/fault.h"
+#include "verify_fixture.h"
 
-struct subject {
-    const struct tilewise_candidate *candidate;
-    const struct tilewise_signature *s;
-};
-
-static int call_subject(void *context, const struct tilewise_args *args)
+static struct verify_report verify_candidate(const struct tilewise_candidate *c,
+                                             const struct tilewise_signature *s)
 {
-    const struct subject *subject = context;
-    return subject->candidate->run(subject->s, args);
-}
-
-static struct verify_report verify(const struct tilewise_candidate *c,
-                                   const struct tilewise_signature *s)
-{
-    struct subject subject = { c, s };
-    struct verify_report report;
     struct verify_job job = {
-        .backend = &fixture_backend,
-        .session = &fixture_session,
         .signature = s,
         .reference = ref_compute,
-        .run = call_subject,
-        .context = &subject,
         .scratch_bytes = c->scratch_bytes(s, 1),
         .kappa = strstr(c->name, "_mma") ? 1. / 16 : 0,
         .seed = 11,
     };
-    verify_subject(&job, &report);
-    return report;
+    return verify_kernel(job, c->run);
 }
 
 static void expect_right(const struct tilewise_candidate *c, const struct tilewise_signature *s)
 {
-    struct verify_report report = verify(c, s);
+    struct verify_report report = verify_candidate(c, s);
     char text[160];
     cr_assert_eq(report.status, RESULT_PASSED, "%s, %s (lda %ld, ldb %ld, batch %ld): %s", c->name,
                  signature_describe(s, text, sizeof text), (long)s->lda, (long)s->ldb,
@@ -197,7 +176,7 @@ static void expect_faults_found(struct types t, const char *name)
     s.k = 1101; /* the last chunk of a line is not whole */
     for (int fault = FAULT_NONE + 1; fault < FAULTS; fault++) {
         emulation_fault_now = fault;
-        struct verify_report report = verify(c, &s);
+        struct verify_report report = verify_candidate(c, &s);
         emulation_fault_now = FAULT_NONE;
         cr_expect_eq(report.status, RESULT_FAILED, "%s with fault %d passed", name, fault);
     }

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels of the tests under the replayer's verification, on the simulated device.
+ */
+#ifndef TILEWISE_TESTS_VERIFY_FIXTURE_H
+#define TILEWISE_TESTS_VERIFY_FIXTURE_H
+
+#include <criterion/criterion.h>
+
+#include "replay_fixture.h"
+#include "replayer/verify.h"
+
+typedef int kernel(const struct tilewise_signature *s, const struct tilewise_args *args);
+
+struct subject {
+    const struct tilewise_signature *s;
+    kernel *run;
+};
+
+static inline int call_subject(void *context, const struct tilewise_args *args)
+{
+    const struct subject *subject = context;
+    return subject->run(subject->s, args);
+}
+
+/* `job`: signature, reference, seed, and what else differs from nothing. */
+static inline struct verify_report verify_kernel(struct verify_job job, kernel *run)
+{
+    struct subject subject = { job.signature, run };
+    struct verify_report report;
+    job.backend = &fixture_backend;
+    job.session = &fixture_session;
+    job.run = call_subject;
+    job.context = &subject;
+    verify_subject(&job, &report);
+    return report;
+}
+
+static inline struct verify_report verify(const struct tilewise_signature *s, kernel *run)
+{
+    return verify_kernel((struct verify_job){ .signature = s, .reference = ref_compute, .seed = 7 },
+                         run);
+}
+
+static inline int right(const struct tilewise_signature *s, const struct tilewise_args *args)
+{
+    return ref_candidate.run(s, args);
+}
+
+static inline int does_nothing(const struct tilewise_signature *s, const struct tilewise_args *args)
+{
+    (void)s;
+    (void)args;
+    return 0;
+}
+
+/* Column-major f32 element of C, without batches. */
+static inline float *at(const struct tilewise_signature *s, const struct tilewise_args *args,
+                        int64_t r, int64_t c)
+{
+    return (float *)args->c + r + c * s->ldc;
+}
+
+#endif
