@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 #include "trace_fixture.h"
 #include "traces/frame.h"
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "trace_fixture.h"
 #include "traces/frame.h"
