@@ -55,7 +55,7 @@ void chart_histogram(const struct analysis *a, const struct analysis_group *g,
 /* The shapes of a group and the strip (0..STRIPS - 1, STRIPS for all others) that shows each. */
 struct strips {
     int *of_signature;       /* per signature of the summary; -1: not in the group */
-    double *call_ns;         /* per signature, of one call on a GPU; NaN: as long as it took */
+    double *call_ns;         /* mix_call_ns, per signature of the summary */
     uint32_t member[STRIPS]; /* a signature of each strip's shape */
     size_t count, shapes;
 };
@@ -67,19 +67,12 @@ static bool find_call_ns(const struct analysis *a, const struct analysis_group *
     strips->call_ns = calloc(a->summary->nsignatures + 1, sizeof *strips->call_ns);
     bool found = call_ns && strips->call_ns;
     if (found) {
-        bool on_gpu = mix_call_ns(a->summary, g->members, g->nmembers, call_ns);
+        mix_call_ns(a->summary, g->members, g->nmembers, call_ns);
         for (size_t i = 0; i < g->nmembers; i++)
-            strips->call_ns[g->members[i]] = on_gpu ? call_ns[i] : NAN;
+            strips->call_ns[g->members[i]] = call_ns[i];
     }
     free(call_ns);
     return found;
-}
-
-static double strip_time(const struct strips *strips, uint32_t signature, uint64_t calls,
-                         uint64_t time_ns)
-{
-    double call_ns = strips->call_ns[signature];
-    return isnan(call_ns) ? (double)time_ns : call_ns * (double)calls;
 }
 
 /* Members come in order of time, so the first ones to bring a new shape are nearly the largest:
@@ -100,7 +93,7 @@ static bool find_strips(const struct analysis *a, const struct analysis_group *g
     memset(strips->of_signature, 0xff, (a->summary->nsignatures + 1) * sizeof(int));
     for (size_t i = 0; i < g->nmembers; i++) {
         const struct summary_signature *row = &a->summary->signatures[g->members[i]];
-        time_ns[key[i]] += strip_time(strips, g->members[i], row->calls, row->time_ns);
+        time_ns[key[i]] += mix_time_ns(strips->call_ns[g->members[i]], row->calls, row->time_ns);
         strips->of_signature[g->members[i]] = STRIPS;
     }
     for (strips->count = 0; strips->count < STRIPS && strips->count < keys; strips->count++) {
@@ -130,7 +123,8 @@ static void column(FILE *out, const struct analysis *a, size_t w, const struct s
         const struct summary_cell *cell = &window->cells[i];
         int strip = strips->of_signature[cell->signature];
         if (strip >= 0) {
-            double cell_ns = strip_time(strips, cell->signature, cell->calls, cell->time_ns);
+            double cell_ns =
+                mix_time_ns(strips->call_ns[cell->signature], cell->calls, cell->time_ns);
             time_ns[strip] += cell_ns;
             total += cell_ns;
         }

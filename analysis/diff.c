@@ -132,24 +132,13 @@ static int by_change(const void *a, const void *b)
                   sizeof(struct tilewise_signature));
 }
 
-/* Do the mixes weigh by the time of kernels? (mix_call_ns) */
-static bool is_on_gpu(const struct diff *d, const struct diff_op *op, int side)
-{
-    const struct analysis_group *g = op->group[side];
-    for (size_t i = 0; i < g->nmembers; i++)
-        if (d->side[side]->summary->signatures[g->members[i]].gpu_calls)
-            return true;
-    return false;
-}
-
 /* Time on the host and on a GPU do not compare; a GPU's means have no windows to vary over. */
-static void measure_pace(const struct diff *d, struct diff_op *op, const struct work *k)
+static void measure_pace(struct diff_op *op, const struct mix *before, const struct mix *after)
 {
-    bool before = is_on_gpu(d, op, DIFF_BEFORE), after = is_on_gpu(d, op, DIFF_AFTER);
-    if (before != after)
+    if (before->is_of_kernels != after->is_of_kernels)
         return;
-    op->pace = diff_pace(&k->mix[DIFF_BEFORE], &k->mix[DIFF_AFTER]);
-    if (after)
+    op->pace = diff_pace(before, after);
+    if (after->is_of_kernels)
         op->pace.lo = op->pace.hi = NAN;
 }
 
@@ -165,7 +154,7 @@ static enum status compare_mixes(const struct diff *d, struct diff_op *op, struc
     fill_shapes(op, k);
     qsort(op->shapes, op->nshapes, sizeof *op->shapes, by_change);
     op->drift = diff_drift(&k->mix[DIFF_BEFORE], &k->mix[DIFF_AFTER], (struct prng){ DRIFT_SEED });
-    measure_pace(d, op, k);
+    measure_pace(op, &k->mix[DIFF_BEFORE], &k->mix[DIFF_AFTER]);
     /* An unknown null excuses nothing. */
     op->drifted = op->drift.divergence > policy->stability.drift &&
                   !(op->drift.divergence <= op->drift.null95);

@@ -28,29 +28,38 @@ static double mean_gpu_ns(const struct summary *s, const uint32_t *members, size
     return calls > 0 ? ns / calls : NAN;
 }
 
-bool mix_call_ns(const struct summary *s, const uint32_t *members, size_t count, double *call_ns)
+void mix_call_ns(const struct summary *s, const uint32_t *members, size_t count, double *call_ns)
 {
     double gpu_ns = mean_gpu_ns(s, members, count);
     for (size_t i = 0; i < count; i++) {
         const struct summary_signature *row = &s->signatures[members[i]];
-        double own_ns = row->calls ? (double)row->time_ns / (double)row->calls : 0;
-        call_ns[i] = isnan(gpu_ns)    ? own_ns
-                     : row->gpu_calls ? (double)row->gpu_measured_ns / (double)row->gpu_calls
-                                      : gpu_ns;
+        call_ns[i] =
+            row->gpu_calls ? (double)row->gpu_measured_ns / (double)row->gpu_calls : gpu_ns;
     }
-    return !isnan(gpu_ns);
+}
+
+double mix_time_ns(double call_ns, uint64_t calls, uint64_t time_ns)
+{
+    return isnan(call_ns) ? (double)time_ns : call_ns * (double)calls;
+}
+
+double mix_member_ns(const struct summary *s, const uint32_t *members, size_t count,
+                     double *member_ns)
+{
+    double sum = 0;
+    mix_call_ns(s, members, count, member_ns);
+    for (size_t i = 0; i < count; i++) {
+        const struct summary_signature *row = &s->signatures[members[i]];
+        sum += member_ns[i] = mix_time_ns(member_ns[i], row->calls, row->time_ns);
+    }
+    return sum;
 }
 
 /* What a signature is in the group. */
 struct member {
-    uint32_t key;   /* UINT32_MAX: none of it */
-    double call_ns; /* of one call, on a GPU; NaN: the times of the calls themselves count */
+    uint32_t key; /* UINT32_MAX: none of it */
+    double call_ns;
 };
-
-static double time_of(const struct member *m, uint64_t calls, uint64_t time_ns)
-{
-    return isnan(m->call_ns) ? (double)time_ns : m->call_ns * (double)calls;
-}
 
 /* One per signature of the summary. NULL without memory. */
 static struct member *find_members(const struct summary *s, const uint32_t *members, size_t count,
@@ -61,9 +70,10 @@ static struct member *find_members(const struct summary *s, const uint32_t *memb
     bool fine = all && call_ns;
     for (size_t i = 0; i < s->nsignatures && fine; i++)
         all[i] = (struct member){ UINT32_MAX, NAN };
-    bool on_gpu = fine && mix_call_ns(s, members, count, call_ns);
+    if (fine)
+        mix_call_ns(s, members, count, call_ns);
     for (size_t i = 0; i < count && fine; i++)
-        all[members[i]] = (struct member){ key[i], on_gpu ? call_ns[i] : NAN };
+        all[members[i]] = (struct member){ key[i], call_ns[i] };
     free(call_ns);
     if (fine)
         return all;
@@ -93,7 +103,8 @@ static size_t collect(const struct summary_window *w, const struct member *membe
             cells[used++] = (struct mix_cell){ .key = key };
         }
         cells[slot[key]].calls += c->calls;
-        cells[slot[key]].time_ns += time_of(&members[c->signature], c->calls, c->time_ns);
+        cells[slot[key]].time_ns +=
+            mix_time_ns(members[c->signature].call_ns, c->calls, c->time_ns);
     }
     for (size_t i = 0; i < used; i++)
         slot[cells[i].key] = UINT32_MAX;
@@ -108,7 +119,7 @@ static void fill_totals(struct mix *m, const struct summary *s, const struct mem
         uint32_t key = members[i].key;
         if (key == UINT32_MAX)
             continue;
-        double time_ns = time_of(&members[i], row->calls, row->time_ns);
+        double time_ns = mix_time_ns(members[i].call_ns, row->calls, row->time_ns);
         m->key_calls[key] += row->calls;
         m->key_time_ns[key] += time_ns;
         m->calls += row->calls;
@@ -139,6 +150,7 @@ enum status mix_build(struct mix *out, const struct summary *s, const uint32_t *
     if (!out->key_calls || !out->key_time_ns || !out->first || !out->cells || !all || !slot)
         goto end;
     memset(slot, 0xff, (nkeys + 1) * sizeof *slot);
+    out->is_of_kernels = count && !isnan(all[members[0]].call_ns);
     fill_totals(out, s, all);
     for (size_t w = 0; w < s->nwindows; w++) {
         size_t at = out->first[out->nwindows];

@@ -21,15 +21,22 @@ struct mix {
     size_t nkeys, nwindows; /* windows in which the group was active */
     uint64_t calls;
     double time_ns;
+    bool is_of_kernels;  /* times are those of kernels (mix_call_ns) */
     uint64_t *key_calls; /* per key */
     double *key_time_ns;
     size_t *first; /* window w holds cells first[w] .. first[w + 1] - 1, ordered by key */
     struct mix_cell *cells;
 };
 
-/* Time of one call of each member: that of its kernels where any of them was measured on a GPU
- * (what was not gets the mean of the others), else that of the call itself. Was any measured? */
-bool mix_call_ns(const struct summary *s, const uint32_t *members, size_t count, double *call_ns);
+/* What a group's time is. Where kernels of any member were measured on a GPU: per member, the time
+ * of those of one call; what was not measured gets the mean of the others. Else NaN: the times of
+ * the calls themselves count. */
+void mix_call_ns(const struct summary *s, const uint32_t *members, size_t count, double *call_ns);
+/* Time of `calls` calls that took `time_ns` on the host, with a member's call_ns. */
+double mix_time_ns(double call_ns, uint64_t calls, uint64_t time_ns);
+/* So the time of all calls of each member. Returns the sum. */
+double mix_member_ns(const struct summary *s, const uint32_t *members, size_t count,
+                     double *member_ns);
 
 /* Collect the group: `members` are indexes into the summary's signatures, ascending; key[i] < nkeys
  * numbers the shape of members[i]. Totals are of the signatures, windows of the windows. NOMEM. */

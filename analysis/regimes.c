@@ -21,7 +21,7 @@ struct group {
     const uint32_t *members;
     size_t count;
     uint32_t *chosen;  /* scratch, one per member */
-    double *member_ns; /* time of all calls of each, on the GPU where that was measured */
+    double *member_ns; /* mix_member_ns */
     double time_ns;
     const struct policy *policy;
 };
@@ -59,8 +59,7 @@ static int by_time(const void *left, const void *right)
 
 /* Phases. */
 
-/* The phase that holds most of the time of each member, and at least half of it; UINT32_MAX: none.
- */
+/* The phase that holds most of the calls of each member, and at least half; UINT32_MAX: none. */
 static void find_phases(const struct group *g, uint32_t *phase_of)
 {
     const struct summary_phases *p = &g->summary->phases;
@@ -249,11 +248,7 @@ enum status regimes_measure(struct regimes *out, const struct summary *s, const 
     g.member_ns = calloc(count + 1, sizeof *g.member_ns);
     enum status st = g.chosen && is_of && g.member_ns ? ST_OK : ST_NOMEM;
     if (st == ST_OK)
-        mix_call_ns(s, members, count, g.member_ns);
-    for (size_t i = 0; i < count && st == ST_OK; i++) {
-        g.member_ns[i] *= (double)s->signatures[members[i]].calls;
-        g.time_ns += g.member_ns[i];
-    }
+        g.time_ns = mix_member_ns(s, members, count, g.member_ns);
     if (st == ST_OK && g.time_ns > 0)
         st = by_phase(out, &g, is_of);
     if (st == ST_OK && g.time_ns > 0 && out->count == 0)

@@ -17,16 +17,6 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Time of all calls of each member, as the mix weighs it; returns the sum. */
-static double member_times(const struct analysis *a, const struct analysis_group *g, double *times)
-{
-    double sum = 0;
-    mix_call_ns(a->summary, g->members, g->nmembers, times);
-    for (size_t i = 0; i < g->nmembers; i++)
-        sum += times[i] *= (double)a->summary->signatures[g->members[i]].calls;
-    return sum;
-}
-
 static int by_share(const void *a, const void *b)
 {
     const struct shape_share *x = a, *y = b;
@@ -41,7 +31,7 @@ struct shape_share *shape_bins_shares(const struct analysis *a, const struct ana
 {
     struct shape_share *shares = calloc(g->nmembers + 1, sizeof *shares);
     double *times = calloc(g->nmembers + 1, sizeof *times);
-    double sum = shares && times ? member_times(a, g, times) : 0;
+    double sum = shares && times ? mix_member_ns(a->summary, g->members, g->nmembers, times) : 0;
     for (size_t i = 0; i < g->nmembers && shares && times; i++)
         shares[i] = (struct shape_share){
             .signature = g->members[i],

@@ -11,8 +11,8 @@ struct group {
     const struct summary *summary;
     const uint32_t *members;
     size_t count;
-    uint32_t *key;   /* scratch, one per member */
-    double *call_ns; /* mean of each member, as in mix.h */
+    uint32_t *key;     /* scratch, one per member */
+    double *member_ns; /* mix_member_ns */
     const struct policy *policy;
 };
 
@@ -87,8 +87,7 @@ static enum status measure_dimension(const struct group *g, enum shape_dimension
     double total = 0, entropy = 0;
     for (size_t i = 0; i < g->count; i++) {
         const struct summary_signature *row = &g->summary->signatures[g->members[i]];
-        values[i] = (struct value){ shape_dimension(&row->signature, d),
-                                    g->call_ns[i] * (double)row->calls };
+        values[i] = (struct value){ shape_dimension(&row->signature, d), g->member_ns[i] };
         total += values[i].time_ns;
     }
     qsort(values, g->count, sizeof *values, by_value);
@@ -151,14 +150,14 @@ enum status stability_measure(struct stability *out, const struct summary *s,
     struct group g = { .summary = s, .members = members, .count = count, .policy = policy };
     *out = (struct stability){ 0 };
     g.key = calloc(count + 1, sizeof *g.key);
-    g.call_ns = calloc(count + 1, sizeof *g.call_ns);
-    enum status st = g.key && g.call_ns ? ST_OK : ST_NOMEM;
+    g.member_ns = calloc(count + 1, sizeof *g.member_ns);
+    enum status st = g.key && g.member_ns ? ST_OK : ST_NOMEM;
     if (st == ST_OK) {
-        mix_call_ns(s, members, count, g.call_ns);
+        mix_member_ns(s, members, count, g.member_ns);
         st = measure_all(&g, out);
     }
     free(g.key);
-    free(g.call_ns);
+    free(g.member_ns);
     if (st == ST_OK)
         out->level = judge(out, &policy->stability);
     return st;
