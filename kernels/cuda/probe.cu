@@ -21,13 +21,6 @@ static __device__ uint64_t next_step_ns(uint64_t after_ns)
     return ns;
 }
 
-static __global__ void block(const volatile uint32_t *gate, uint64_t timeout_ns)
-{
-    uint64_t start_ns = now_ns();
-    while (*gate == 0 && now_ns() - start_ns < timeout_ns)
-        __nanosleep(100);
-}
-
 static __global__ void read_clock(struct cuda_probe_clock *out, uint64_t spin_ns)
 {
     uint64_t start_ns = next_step_ns(0);
@@ -35,12 +28,6 @@ static __global__ void read_clock(struct cuda_probe_clock *out, uint64_t spin_ns
     uint64_t end_ns = next_step_ns(start_ns + spin_ns);
     out->cycles = (uint64_t)(clock64() - start);
     out->ns = end_ns - start_ns;
-}
-
-int cuda_probe_block(const volatile uint32_t *gate, uint64_t timeout_ns, void *stream)
-{
-    block<<<1, 1, 0, (cudaStream_t)stream>>>(gate, timeout_ns);
-    return cudaGetLastError() == cudaSuccess ? 0 : -EIO;
 }
 
 int cuda_probe_read_clock(struct cuda_probe_clock *out, uint64_t spin_ns, void *stream)
