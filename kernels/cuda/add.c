@@ -16,20 +16,13 @@ static int supports(enum tilewise_dtype dtype, const struct tilewise_signature *
            s->scale == sum && compute && !one_target && cuda_read_is_plain(s);
 }
 
-static void swap_directions(struct cuda_matrix *x)
-{
-    int64_t row = x->row;
-    x->row = x->column;
-    x->column = row;
-}
-
 /* Lines along memory, and a matrix without gaps as one line. */
 static void orient(struct cuda_add_problem *p)
 {
     if (p->n != 1 && p->y.row != 1) {
         int64_t m = p->m;
-        swap_directions(&p->x);
-        swap_directions(&p->y);
+        p->x = cuda_read_transposed(p->x);
+        p->y = cuda_read_transposed(p->y);
         p->m = p->n;
         p->n = m;
     }

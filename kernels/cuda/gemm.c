@@ -16,14 +16,6 @@
 enum { PROCESSORS = 132, SHARED_BYTES = 227 * 1024, THREADS_MAX = 1024, SPLITS_MAX = 16 };
 enum { STEPS_PER_SPLIT_MIN = 4, SKINNY_ROWS = 32 };
 
-static struct cuda_matrix transposed(struct cuda_matrix x)
-{
-    int64_t row = x.row;
-    x.row = x.column;
-    x.column = row;
-    return x;
-}
-
 /* A vector has no second step: choose the one that makes its elements a line. */
 static void make_matrices(struct cuda_gemm_problem *p)
 {
@@ -41,9 +33,9 @@ static void orient(struct cuda_gemm_problem *p)
         return;
     struct cuda_matrix a = p->a;
     int64_t m = p->m;
-    p->a = transposed(p->b);
-    p->b = transposed(a);
-    p->c = transposed(p->c);
+    p->a = cuda_read_transposed(p->b);
+    p->b = cuda_read_transposed(a);
+    p->c = cuda_read_transposed(p->c);
     p->m = p->n;
     p->n = m;
 }
@@ -58,7 +50,7 @@ struct cuda_gemm_problem cuda_gemm_problem_of(const struct tilewise_signature *s
         .c = r.c,
         .m = r.call.m,
         .n = r.call.n,
-        .k = r.call.alpha == 0 ? 0 : r.call.k, /* BLAS does not read A and B then */
+        .k = r.call.k,
         .batches = r.batches,
         .alpha = r.call.alpha,
         .beta = r.call.beta,

@@ -39,6 +39,14 @@ static struct cuda_matrix matrix(struct blas_matrix x, int64_t stride, uint8_t d
     };
 }
 
+struct cuda_matrix cuda_read_transposed(struct cuda_matrix x)
+{
+    int64_t row = x.row;
+    x.row = x.column;
+    x.column = row;
+    return x;
+}
+
 struct cuda_read_call cuda_read(const struct tilewise_signature *s,
                                 const struct tilewise_args *args)
 {
@@ -52,6 +60,8 @@ struct cuda_read_call cuda_read(const struct tilewise_signature *s,
     scalars.beta = &beta;
     struct cuda_read_call r = { .call = blas_read(&doubles, &scalars, 0),
                                 .batches = blas_batches(s) };
+    if (r.call.alpha == 0) /* BLAS does not read A and B then */
+        r.call.k = 0;
     bool batched = s->batch_kind != TILEWISE_BATCH_NONE;
     r.a = matrix(r.call.a, batched ? s->stride_a : 0, s->dtype_a);
     r.b = matrix(r.call.b, batched ? s->stride_b : 0, s->dtype_b);

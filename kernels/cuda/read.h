@@ -23,7 +23,9 @@ struct cuda_read_call {
 bool cuda_read_is_plain(const struct tilewise_signature *s);
 /* Type of what is written: C's, or D's where cublasLt does not read C. */
 uint8_t cuda_read_result_dtype(const struct tilewise_signature *s);
+/* k is 0 when alpha is. */
 struct cuda_read_call cuda_read(const struct tilewise_signature *s,
                                 const struct tilewise_args *args);
+struct cuda_matrix cuda_read_transposed(struct cuda_matrix x);
 
 #endif

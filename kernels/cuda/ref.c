@@ -26,7 +26,7 @@ int cuda_ref_compute(const struct tilewise_signature *s, const struct tilewise_a
         .c = r.c,
         .m = r.call.m,
         .n = r.call.n,
-        .k = r.call.alpha == 0 ? 0 : r.call.k, /* BLAS does not read A and B then */
+        .k = r.call.k,
         .batches = r.batches,
         .alpha = r.call.alpha,
         .beta = r.call.beta,
