@@ -14,35 +14,17 @@ enum { CANDIDATES_MAX = 4096 };
 
 enum wire { WIRE_VARINT = 0, WIRE_REAL = 1, WIRE_BYTES = 2 };
 
-#define RUN(number, type, member)                                                                  \
+#define FIELD(row, number, type, member)                                                           \
     {                                                                                              \
-        number, type, offsetof(struct result_run, member)                                          \
+        number, type, offsetof(struct result_##row, member)                                        \
     }
-#define CEILING(number, type, member)                                                              \
-    {                                                                                              \
-        number, type, offsetof(struct result_ceiling, member)                                      \
-    }
-#define CANDIDATE(number, type, member)                                                            \
-    {                                                                                              \
-        number, type, offsetof(struct result_candidate, member)                                    \
-    }
-#define CASE(number, type, member)                                                                 \
-    {                                                                                              \
-        number, type, offsetof(struct result_case, member)                                         \
-    }
-#define VERDICT(number, type, member)                                                              \
-    {                                                                                              \
-        number, type, offsetof(struct result_verdict, member)                                      \
-    }
-
-#define ORDER(number, type, member)                                                                \
-    {                                                                                              \
-        number, type, offsetof(struct result_order, member)                                        \
-    }
-#define PART(number, type, member)                                                                 \
-    {                                                                                              \
-        number, type, offsetof(struct result_order_part, member)                                   \
-    }
+#define RUN(...)       FIELD(run, __VA_ARGS__)
+#define CEILING(...)   FIELD(ceiling, __VA_ARGS__)
+#define CANDIDATE(...) FIELD(candidate, __VA_ARGS__)
+#define CASE(...)      FIELD(case, __VA_ARGS__)
+#define VERDICT(...)   FIELD(verdict, __VA_ARGS__)
+#define ORDER(...)     FIELD(order, __VA_ARGS__)
+#define PART(...)      FIELD(order_part, __VA_ARGS__)
 
 const struct resultrow_field resultrow_run[] = {
     RUN(1, ROW_TEXT, tilewise_version),
