@@ -2,12 +2,8 @@
 #include "analysis/fidelity_json.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analysis/json.h"
-#include "analysis/quantile.h"
 #include "analysis/shape.h"
 #include "analysis/words.h"
 
@@ -78,8 +74,7 @@ static void order(yajl_gen g, const struct analysis *a, const struct result_orde
     json_key_real(g, "hi", row->ratio_hi);
     yajl_gen_map_close(g);
     json_key_real(g, "noise", row->noise);
-    json_key(g, "shapes");
-    yajl_gen_array_open(g);
+    json_open_array(g, "shapes");
     for (size_t i = f->first; i < f->first + f->count; i++)
         part(g, &a->results->parts[i]);
     yajl_gen_array_close(g);
@@ -92,8 +87,7 @@ void fidelity_json(yajl_gen g, const struct analysis *a)
     json_key_real(g, "total", a->fidelity.total);
     json_key_real(g, "median_abs_error", a->fidelity.median_abs_error);
     json_key_real(g, "same_kernel_share", a->fidelity.same_kernel_share);
-    json_key(g, "in_order");
-    yajl_gen_array_open(g);
+    json_open_array(g, "in_order");
     for (size_t i = 0; i < a->results->norders; i++) {
         struct fidelity_order f = fidelity_order(a->results, i);
         order(g, a, &a->results->orders[i], &f);

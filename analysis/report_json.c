@@ -144,13 +144,7 @@ static unsigned epilogue_of(const struct tilewise_signature *s)
 
 static void shape_problem(yajl_gen g, const struct tilewise_signature *s)
 {
-    json_key_text(g, "op", tilewise_op_name(s->op));
-    json_key_text(g, "dtype", tilewise_dtype_name(shape_dtype(s)));
-    json_key_signed(g, "m", s->m);
-    json_key_signed(g, "n", s->n);
-    json_key_signed(g, "k", s->k);
-    json_key_signed(g, "batch", s->batch);
-    json_key_text(g, "trans", words_trans(s));
+    json_problem(g, s);
     json_key_text(g, "dtype_a", tilewise_dtype_name(s->dtype_a));
     json_key_text(g, "dtype_b", tilewise_dtype_name(s->dtype_b));
     json_key_text(g, "dtype_d", tilewise_dtype_name(s->dtype_d));
@@ -190,8 +184,7 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
     json_key_whole(g, "calls", row->calls);
     json_key_whole(g, "time_ns", row->time_ns);
     json_key_real(g, "time_share", row->time_share);
-    json_key(g, "gpu_time_ns");
-    json_real(g, row->gpu_time_ns);
+    json_key_real(g, "gpu_time_ns", row->gpu_time_ns);
     json_key_whole(g, "min_ns", row->min_ns);
     json_key_real(g, "median_ns", histogram_quantile_ns(&row->histogram, 0.5));
     json_key_whole(g, "max_ns", row->max_ns);
