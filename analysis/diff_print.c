@@ -57,9 +57,12 @@ static void text_sides(const struct diff *d, FILE *out)
               out);
 }
 
-static void text_row(const struct diff_op *op, FILE *out)
+static void row(const struct diff_op *op, FILE *out, bool markdown)
 {
-    fprintf(out, "%-10s %-6s %7s %9s %8s %9s %6s > %-6s %4s > %-4s %5s > %-5s %s > %s: %s\n",
+    fprintf(out,
+            markdown
+                ? "| %s %s | %s | %s | %s | %s | %s > %s | %s > %s | %s > %s | %s > %s | %s |\n"
+                : "%-10s %-6s %7s %9s %8s %9s %6s > %-6s %4s > %-4s %5s > %-5s %s > %s: %s\n",
             tilewise_op_name(op->op), tilewise_dtype_name(op->dtype),
             words_real(op->drift.divergence, 3), words_real(op->drift.null95, 3),
             words_share(op->new_share), words_share(op->vanished_share),
@@ -122,22 +125,11 @@ void diff_text(const struct diff *d, FILE *out)
     fprintf(out, "\n%-10s %-6s %7s %9s %8s %9s %-15s %-11s %-13s %s\n", "op", "dtype", "drift",
             "its null", "new", "vanished", "effective", "k90", "heat", "verdict");
     for (size_t i = 0; i < d->nops; i++)
-        text_row(&d->ops[i], out);
+        row(&d->ops[i], out, false);
     for (size_t i = 0; i < d->nops; i++)
         if (d->ops[i].drifted || d->ops[i].verdict_changed)
             text_details(&d->ops[i], out);
     text_outcome(d, out);
-}
-
-static void md_row(const struct diff_op *op, FILE *out)
-{
-    fprintf(out, "| %s %s | %s | %s | %s | %s | %s > %s | %s > %s | %s > %s | %s > %s | %s |\n",
-            tilewise_op_name(op->op), tilewise_dtype_name(op->dtype),
-            words_real(op->drift.divergence, 3), words_real(op->drift.null95, 3),
-            words_share(op->new_share), words_share(op->vanished_share),
-            words_real(effective(op, 0), 1), words_real(effective(op, 1), 1),
-            words_real(k90(op, 0), 0), words_real(k90(op, 1), 0), words_real(heat(op, 0), 3),
-            words_real(heat(op, 1), 3), diff_verdict(op, 0), diff_verdict(op, 1), state(op));
 }
 
 static void md_reasons(const struct diff_op *op, FILE *out)
@@ -158,7 +150,7 @@ void diff_md(const struct diff *d, FILE *out)
           "verdict | outcome |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
           out);
     for (size_t i = 0; i < d->nops; i++)
-        md_row(&d->ops[i], out);
+        row(&d->ops[i], out, true);
     for (size_t i = 0; i < d->nops; i++)
         if (d->ops[i].drifted || d->ops[i].verdict_changed)
             md_reasons(&d->ops[i], out);
