@@ -5,7 +5,6 @@
 #ifndef TILEWISE_ANALYSIS_CAUSAL_ATTACH_H
 #define TILEWISE_ANALYSIS_CAUSAL_ATTACH_H
 
-#include <stdio.h>
 #include <yajl/yajl_gen.h>
 
 #include "analysis/analysis.h"

@@ -81,7 +81,9 @@ static void unite_columns(struct causal_windows *c, size_t groups)
     c->per_column *= 2;
 }
 
-static void add_column(struct causal_windows *c, size_t groups, const struct causal_span *span)
+/* `factor`: what the window stands for, in its own lengths. */
+static void add_column(struct causal_windows *c, size_t groups, const struct causal_span *span,
+                       double factor)
 {
     size_t at = c->windows++ / c->per_column;
     if (at == CAUSAL_WINDOWS_COLUMNS) {
@@ -89,30 +91,17 @@ static void add_column(struct causal_windows *c, size_t groups, const struct cau
         at = c->columns;
     }
     c->columns = at + 1;
-    c->span_ns[at] += span->span_ns;
+    c->span_ns[at] += factor * span->span_ns;
     for (size_t g = 0; g < groups; g++) {
-        c->saved_ns[g * CAUSAL_WINDOWS_COLUMNS + at] += c->shares[g].saved_ns;
-        c->active_ns[g] += c->shares[g].active_ns;
+        c->saved_ns[g * CAUSAL_WINDOWS_COLUMNS + at] += factor * c->shares[g].saved_ns;
+        c->active_ns[g] += factor * c->shares[g].active_ns;
     }
-    c->sum.span_ns += span->span_ns;
-    c->sum.busy_ns += span->busy_ns;
-    c->sum.host_ns += span->host_ns;
-    c->sum.wait_ns += span->wait_ns;
-    c->sum.communication_ns += span->communication_ns;
-    c->sum.copy_ns += span->copy_ns;
-}
-
-static void scale_all(struct causal_span *span, struct causal_share *shares, size_t groups,
-                      double factor)
-{
-    double *const sums[] = { &span->span_ns, &span->busy_ns,          &span->host_ns,
-                             &span->wait_ns, &span->communication_ns, &span->copy_ns };
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
-        *sums[i] *= factor;
-    for (size_t g = 0; g < groups; g++) {
-        shares[g].saved_ns *= factor;
-        shares[g].active_ns *= factor;
-    }
+    c->sum.span_ns += factor * span->span_ns;
+    c->sum.busy_ns += factor * span->busy_ns;
+    c->sum.host_ns += factor * span->host_ns;
+    c->sum.wait_ns += factor * span->wait_ns;
+    c->sum.communication_ns += factor * span->communication_ns;
+    c->sum.copy_ns += factor * span->copy_ns;
 }
 
 /* A recorder that has no room for more keeps the first work of a window. That part stands for the
@@ -146,10 +135,9 @@ static enum status replay_window(struct causal_windows *c, const struct causal_f
         window.end_ns = last_launch_ns(&window);
     if (causal_streams_replay(c->streams, &window, &span, c->shares) != ST_OK)
         return causal_file_no_memory(f);
-    if (is_cut(w) && span.span_ns > 0)
-        scale_all(&span, c->shares, f->ngroups,
-                  (double)(w->window.end_ns - w->window.begin_ns) / span.span_ns);
-    add_column(c, f->ngroups, &span);
+    bool scaled = is_cut(w) && span.span_ns > 0;
+    add_column(c, f->ngroups, &span,
+               scaled ? (double)(w->window.end_ns - w->window.begin_ns) / span.span_ns : 1);
     return ST_OK;
 }
 
