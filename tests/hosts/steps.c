@@ -5,7 +5,8 @@
  *
  *   steps COUNT [gemm|gemv DELAY_US]     sleep so long after each call of that operation
  *
- * Prints the seconds that the steps took.
+ * Prints the seconds that the steps took, and those of the delays: on a busy machine a sleep ends
+ * late.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -22,13 +23,16 @@ void cblas_sgemv(int order, int trans, int m, int n, float alpha, const float *a
 
 static pthread_barrier_t begin, end;
 static int count;
-static long gemm_delay_us, gemv_delay_us;
+static struct delay {
+    long us;
+    double slept_s;
+} gemm_delay, gemv_delay;
 static float matrix[16];
 
 static void sleep_us(long us)
 {
     struct timespec t = { us / 1000000, us % 1000000 * 1000 };
-    while (us > 0 && nanosleep(&t, &t) != 0)
+    while (nanosleep(&t, &t) != 0)
         ;
 }
 
@@ -39,12 +43,21 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static void inject(struct delay *d)
+{
+    double start = now_s();
+    if (d->us == 0)
+        return;
+    sleep_us(d->us);
+    d->slept_s += now_s() - start;
+}
+
 static void *help(void *unused)
 {
     for (int i = 0; i < count; i++) {
         pthread_barrier_wait(&begin);
         cblas_sgemv(101, 111, GEMV_US, 1, 1, matrix, 1, matrix, 1, 0, matrix, 1);
-        sleep_us(gemv_delay_us);
+        inject(&gemv_delay);
         pthread_barrier_wait(&end);
     }
     return unused;
@@ -55,7 +68,7 @@ int main(int argc, char **argv)
     pthread_t helper;
     count = argc > 1 ? atoi(argv[1]) : 1;
     if (argc > 3)
-        *(strcmp(argv[2], "gemm") == 0 ? &gemm_delay_us : &gemv_delay_us) = atol(argv[3]);
+        (strcmp(argv[2], "gemm") == 0 ? &gemm_delay : &gemv_delay)->us = atol(argv[3]);
     pthread_barrier_init(&begin, NULL, 2);
     pthread_barrier_init(&end, NULL, 2);
     if (pthread_create(&helper, NULL, help, NULL) != 0)
@@ -64,10 +77,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++) {
         pthread_barrier_wait(&begin);
         cblas_sgemm(101, 111, 111, GEMM_US, 1, 1, 1, matrix, 1, matrix, 1, 0, matrix, 1);
-        sleep_us(gemm_delay_us);
+        inject(&gemm_delay);
         sleep_us(OWN_US);
         pthread_barrier_wait(&end);
     }
-    printf("%.6f\n", now_s() - start);
-    return pthread_join(helper, NULL);
+    double took_s = now_s() - start;
+    if (pthread_join(helper, NULL) != 0)
+        return 1;
+    printf("%.6f %.6f\n", took_s, gemm_delay.slept_s + gemv_delay.slept_s);
+    return 0;
 }

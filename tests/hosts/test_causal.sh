@@ -21,21 +21,22 @@ record() {
         "$TILEWISE" report --format=json "$work"/traces/*.twt >"$work/report.json"
 }
 
-# best COMMAND...: the shorter of two runs.
-best() { for _ in 1 2; do "$@"; done | sort -n | head -n 1; }
-
-# moves OP: (time with the delay - time without) / (calls x delay) is E / W, the share of the calls
-# that the whole waits for, within its interval and 0.15.
+# moves OP: (time with the delay - time without) / all delays is E / W, the share of the calls that
+# the whole waits for, within its interval and 0.15. Runs with and without take turns, so that other
+# work meets both, and the shortest of each counts; a delay is as long as it was: sleeps end late.
 moves() {
-    local plain delayed
-    plain=$(best "$work/steps" "$steps")
-    delayed=$(best "$work/steps" "$steps" "$1" "$delay_us")
-    $python - "$work/report.json" "$1" "$plain" "$delayed" $((steps * delay_us)) <<'END'
+    local plain delayed injected
+    for _ in 1 2 3; do
+        "$work/steps" "$steps" >>"$work/$1.plain" && "$work/steps" "$steps" "$1" "$delay_us" >>"$work/$1.delayed"
+    done || return 1
+    read -r plain _ < <(sort -n "$work/$1.plain")
+    read -r delayed injected < <(sort -n "$work/$1.delayed")
+    $python - "$work/report.json" "$1" "$plain" "$delayed" "$injected" <<'END'
 import json, sys
-report, name, plain, delayed, injected_us = json.load(open(sys.argv[1])), *sys.argv[2:]
+report, name, plain, delayed, injected = json.load(open(sys.argv[1])), *sys.argv[2:]
 op = next(o for o in report["ops"] if o["op"] == name)
 heat, share = op["heat"], op["wall_share"]
-moved = (float(delayed) - float(plain)) / (float(injected_us) * 1e-6)
+moved = (float(delayed) - float(plain)) / float(injected)
 low, high = heat["lo"] / share, heat["hi"] / share
 print(f"{name}: E {heat['value']:.3f} ({heat['lo']:.3f} to {heat['hi']:.3f}), W {share:.3f}; wall time moved by "
       f"{moved:.3f} of what was injected, predicted {low:.3f} to {high:.3f}")
