@@ -30,22 +30,19 @@ void gpubook_free(struct gpubook *g)
 {
     intern_free(&g->pairs);
     intern_free(&g->grids);
-    free(g->totals);
-    free(g->grid_totals);
+    buffer_free(&g->totals);
+    buffer_free(&g->grid_totals);
     *g = (struct gpubook){ 0 };
 }
 
-static bool reserve(struct gpubook *g)
+static struct summary_kernel *kernel_at(const struct gpubook *g, uint32_t i)
 {
-    if (g->pairs.count < g->capacity)
-        return true;
-    size_t capacity = g->capacity ? 2 * g->capacity : 256;
-    void *grown = realloc(g->totals, capacity * sizeof *g->totals);
-    if (!grown)
-        return false;
-    g->totals = grown;
-    g->capacity = capacity;
-    return true;
+    return (struct summary_kernel *)g->totals.bytes + i;
+}
+
+static struct summary_grid *grid_at(const struct gpubook *g, uint32_t i)
+{
+    return (struct summary_grid *)g->grid_totals.bytes + i;
 }
 
 static void add_row(struct summary_kernel *total, const struct gpu_kernel *row)
@@ -64,14 +61,9 @@ static enum status add_grid(struct gpubook *g, uint32_t pair, const struct gpu_k
 {
     if (g->too_many_grids || !gpucode_grid_is_known(&row->grid))
         return ST_OK;
-    if (g->grids.count == g->grid_capacity) {
-        size_t capacity = g->grid_capacity ? 2 * g->grid_capacity : 256;
-        void *grown = realloc(g->grid_totals, capacity * sizeof *g->grid_totals);
-        if (!grown)
-            return ST_NOMEM;
-        g->grid_totals = grown;
-        g->grid_capacity = capacity;
-    }
+    const struct summary_grid blank = { .grid = row->grid };
+    if (!buffer_reserve(&g->grid_totals, sizeof blank))
+        return ST_NOMEM;
     uint32_t at, known = (uint32_t)g->grids.count;
     const struct grid_key key = { pair, row->grid };
     enum status st = intern_add(&g->grids, &key, sizeof key, &grid_limits, &at);
@@ -79,30 +71,32 @@ static enum status add_grid(struct gpubook *g, uint32_t pair, const struct gpu_k
     if (st != ST_OK)
         return st == ST_LIMIT ? ST_OK : st;
     if (at == known)
-        g->grid_totals[at] = (struct summary_grid){ .grid = row->grid };
-    g->grid_totals[at].launches += row->launches;
-    g->grid_totals[at].measured += row->measured;
-    g->grid_totals[at].time_ns += row->sum_ns;
+        buffer_put(&g->grid_totals, &blank, sizeof blank);
+    struct summary_grid *total = grid_at(g, at);
+    total->launches += row->launches;
+    total->measured += row->measured;
+    total->time_ns += row->sum_ns;
     return ST_OK;
 }
 
 static enum status add_kernel(struct gpubook *g, struct intern *names, const struct reader *r,
                               const struct gpu_kernel *row, const uint32_t *index)
 {
+    static const struct summary_kernel blank = { .min_ns = UINT64_MAX };
     const char *name = reader_string(r, row->name);
     struct pair pair = { .signature = row->signature == GPU_NO_SIGNATURE ? GPU_NO_SIGNATURE
                                                                          : index[row->signature] };
     uint32_t at, known = g->pairs.count;
     enum status st = intern_add(names, name, strlen(name), &name_limits, &pair.name);
-    if (st == ST_OK && !reserve(g))
+    if (st == ST_OK && !buffer_reserve(&g->totals, sizeof blank))
         st = ST_NOMEM;
     if (st == ST_OK)
         st = intern_add(&g->pairs, &pair, sizeof pair, &pair_limits, &at);
     if (st != ST_OK)
         return st;
     if (at == known)
-        g->totals[at] = (struct summary_kernel){ .min_ns = UINT64_MAX };
-    add_row(&g->totals[at], row);
+        buffer_put(&g->totals, &blank, sizeof blank);
+    add_row(kernel_at(g, at), row);
     return add_grid(g, at, row);
 }
 
@@ -218,7 +212,7 @@ static enum status make_grids(const struct gpubook *g, struct summary *s)
         return ST_NOMEM;
     for (uint32_t i = 0; i < count; i++) {
         const struct grid_key *key = intern_get(&g->grids, i, NULL);
-        s->grids[i] = g->grid_totals[i];
+        s->grids[i] = *grid_at(g, i);
         s->grids[i].name = s->kernels[key->pair].name;
         s->grids[i].signature = s->kernels[key->pair].signature;
     }
@@ -239,7 +233,7 @@ enum status gpubook_make(struct gpubook *g, struct summary *s, const uint32_t *n
     for (uint32_t i = 0; i < g->pairs.count; i++) {
         const struct pair *pair = intern_get(&g->pairs, i, NULL);
         struct summary_kernel *k = &s->kernels[i];
-        *k = g->totals[i];
+        *k = *kernel_at(g, i);
         k->name = name_rank[pair->name];
         k->signature =
             pair->signature == GPU_NO_SIGNATURE ? GPU_NO_SIGNATURE : rank[pair->signature];

@@ -7,18 +7,17 @@
 #ifndef TILEWISE_TRACES_GPUBOOK_H
 #define TILEWISE_TRACES_GPUBOOK_H
 
+#include "traces/buffer.h"
 #include "traces/intern.h"
 #include "traces/summary.h"
 
 struct gpubook {
-    struct intern pairs; /* struct pair: what totals[i] is about */
-    struct summary_kernel *totals;
-    size_t capacity;
-    struct intern grids; /* struct grid_key: what grid_totals[i] is about */
-    struct summary_grid *grid_totals;
-    size_t grid_capacity;
-    bool too_many_grids;   /* none is kept: which ones would depend on the order of the files */
-    uint32_t open_streams; /* of the open shard so far */
+    struct intern pairs;       /* struct pair: what totals[i] is about */
+    struct buffer totals;      /* struct summary_kernel */
+    struct intern grids;       /* struct grid_key: what grid_totals[i] is about */
+    struct buffer grid_totals; /* struct summary_grid */
+    bool too_many_grids;       /* none is kept: which ones would depend on the order of the files */
+    uint32_t open_streams;     /* of the open shard so far */
     struct summary_gpu timeline;    /* its counts alone */
     struct gpu_totals closed, open; /* of the shards before, of the open one so far */
     /* Over windows: b busy, w length, in ns. */
