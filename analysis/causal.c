@@ -128,9 +128,12 @@ static enum status read_calls(struct measure *m)
 
 static enum status read_file(struct measure *m, const char *path)
 {
+    const struct summary *s = m->file.summary;
+    enum status st = ST_OK;
     causal_file_begin(&m->file, path);
-    enum status st = read_calls(m);
-    if (st != ST_OK || m->file.summary->gpu.intervals == 0)
+    if (s->events)
+        st = read_calls(m);
+    if (st != ST_OK || s->gpu.intervals == 0)
         return st;
     causal_file_begin(&m->file, path);
     return causal_windows_read(&m->windows, &m->file);
