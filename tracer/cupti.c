@@ -36,8 +36,8 @@ enum mode { OFF, WAITING, RESTING, BEFORE, OPEN, DRAINING, BEHIND };
 struct count {
     uint64_t launches, nodes, records;
 };
-/* A budget that holds being attached for any load that was measured. */
-static const double SURE_BUDGET = 0.05;
+/* Who allows so much wants it at once, even where being attached alone costs more. */
+static const double AT_ONCE_BUDGET = 0.05;
 
 _Atomic bool cupti_is_due;
 static struct cupti_functions api;
@@ -419,12 +419,12 @@ void cupti_yield(const char *why)
     give();
 }
 
-/* At once where all is wanted, or where the budget surely holds it: what is captured into graphs
- * before is known by name only. */
+/* At once where all is wanted, or the budget is large: what is captured into graphs before is known
+ * by name only. */
 static void begin(uint64_t now_ns)
 {
     pace_start(now_ns);
-    if (is_full() || config.gpu_budget >= SURE_BUDGET) {
+    if (is_full() || config.gpu_budget >= AT_ONCE_BUDGET) {
         attach_now(now_ns);
         return;
     }
