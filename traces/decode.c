@@ -261,11 +261,9 @@ static enum status read_facts(struct decode *d, const struct dictionary *names, 
     return ST_OK;
 }
 
-/* Names whose definition was lost become the empty one. */
 static void resolve_gpu(const struct dictionary *names, uint32_t *name, uint32_t *signature)
 {
-    uint32_t known = dictionary_string(names, *name);
-    *name = known == DICTIONARY_UNRESOLVED ? 0 : known;
+    *name = dictionary_name(names, *name);
     if (*signature != GPU_NO_SIGNATURE)
         *signature = dictionary_signature(names, *signature);
 }

@@ -42,6 +42,12 @@ uint32_t dictionary_string(const struct dictionary *d, uint64_t id_in_shard)
     return id_in_shard == 0 ? 0 : mapped(&d->string_ids, id_in_shard);
 }
 
+uint32_t dictionary_name(const struct dictionary *d, uint64_t id_in_shard)
+{
+    uint32_t id = dictionary_string(d, id_in_shard);
+    return id == DICTIONARY_UNRESOLVED ? 0 : id;
+}
+
 uint32_t dictionary_signature(const struct dictionary *d, uint64_t id_in_shard)
 {
     return mapped(&d->signature_ids, id_in_shard);

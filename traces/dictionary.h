@@ -31,5 +31,7 @@ enum status dictionary_read_signatures(struct dictionary *d, struct cursor *in);
 /* DICTIONARY_UNRESOLVED for what is not known. */
 uint32_t dictionary_string(const struct dictionary *d, uint64_t id_in_shard);
 uint32_t dictionary_signature(const struct dictionary *d, uint64_t id_in_shard);
+/* A string that can do without its definition: 0, the empty one, where that was lost. */
+uint32_t dictionary_name(const struct dictionary *d, uint64_t id_in_shard);
 
 #endif

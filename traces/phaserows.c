@@ -4,12 +4,6 @@
 #include "traces/format.h"
 #include "traces/phasecode.h"
 
-static uint32_t name_of(const struct dictionary *names, uint32_t name)
-{
-    uint32_t id = dictionary_string(names, name);
-    return id == DICTIONARY_UNRESOLVED ? 0 : id;
-}
-
 static enum status keep(struct buffer *rows, const void *row, size_t bytes)
 {
     if (!buffer_reserve(rows, bytes))
@@ -27,7 +21,7 @@ static enum status read_totals(struct phaserows *p, const struct dictionary *nam
         struct phase_total row;
         if (!phasecode_get_total(in, &row))
             return ST_FORMAT;
-        row.name = name_of(names, row.name);
+        row.name = dictionary_name(names, row.name);
         st = keep(&p->totals, &row, sizeof row);
     }
     return st;
@@ -42,7 +36,7 @@ static enum status read_calls(struct phaserows *p, const struct dictionary *name
         struct phase_calls row;
         if (!phasecode_get_calls(in, &row))
             return ST_FORMAT;
-        row.name = name_of(names, row.name);
+        row.name = dictionary_name(names, row.name);
         row.signature = dictionary_signature(names, row.signature);
         if (row.signature != DICTIONARY_UNRESOLVED)
             st = keep(&p->calls, &row, sizeof row);
@@ -59,7 +53,7 @@ static enum status read_marks(struct phaserows *p, const struct dictionary *name
     for (uint64_t n = phasecode_get_count(in, left); st == ST_OK && n; n--) {
         if (!phasecode_get_mark(in, &mark))
             return ST_FORMAT;
-        struct phase_mark row = { name_of(names, mark.name), mark.at_ns };
+        struct phase_mark row = { dictionary_name(names, mark.name), mark.at_ns };
         st = keep(&p->marks, &row, sizeof row);
     }
     return st;
