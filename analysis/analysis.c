@@ -454,7 +454,7 @@ void analysis_free(struct analysis *a)
     free(a);
 }
 
-const char *analysis_fact(const struct analysis *a, const char *key)
+static const char *fact(const struct analysis *a, const char *key)
 {
     for (size_t i = 0; i < a->summary->nfacts; i++)
         if (strcmp(a->summary->facts[i].key, key) == 0)
@@ -464,7 +464,7 @@ const char *analysis_fact(const struct analysis *a, const char *key)
 
 bool analysis_gpu(const struct analysis *a, char *text, size_t bytes)
 {
-    const char *name = analysis_fact(a, "gpu"), *cards = analysis_fact(a, "gpus");
+    const char *name = fact(a, "gpu"), *cards = fact(a, "gpus");
     if (name)
         snprintf(text, bytes, "%s", name);
     else if (cards)
@@ -474,7 +474,7 @@ bool analysis_gpu(const struct analysis *a, char *text, size_t bytes)
 
 const char *analysis_device(const struct analysis *a)
 {
-    const char *recorded = analysis_fact(a, "device");
+    const char *recorded = fact(a, "device");
     if (recorded)
         return recorded;
     for (size_t i = 0; i < a->results->nruns; i++)

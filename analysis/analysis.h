@@ -79,8 +79,6 @@ enum status analysis_build(struct analysis **out, const struct summary *s,
                            struct fault *fault);
 void analysis_free(struct analysis *a); /* accepts NULL */
 
-/* Value of a recorded fact ("core", ...), or NULL. */
-const char *analysis_fact(const struct analysis *a, const char *key);
 /* The device that ran the work: recorded, else that of the replay; NULL if unknown. */
 const char *analysis_device(const struct analysis *a);
 /* The GPU of the recording into `text`; false: it used none. */

@@ -15,7 +15,7 @@
 
 enum { LINES_MAX = 50 }; /* of one kind */
 
-const char *gate_kind_word(enum gate_kind kind)
+static const char *kind_word(enum gate_kind kind)
 {
     static const char *const words[GATE_KINDS] = {
 #define X(id, word) [GATE_##id] = #word,
@@ -288,12 +288,12 @@ void gate_text(const struct gate *g, FILE *out)
     for (size_t i = 0; i < g->count; i++) {
         const struct gate_finding *f = &g->findings[i];
         if (told[f->kind]++ < LINES_MAX)
-            fprintf(out, "%s %s: %s: %s\n", f->fails ? "FAIL" : "note", gate_kind_word(f->kind),
+            fprintf(out, "%s %s: %s: %s\n", f->fails ? "FAIL" : "note", kind_word(f->kind),
                     f->where, f->text);
     }
     for (enum gate_kind kind = 0; kind < GATE_KINDS; kind++)
         if (told[kind] > LINES_MAX)
-            fprintf(out, "%s: %zu more; --format=json lists them all\n", gate_kind_word(kind),
+            fprintf(out, "%s: %zu more; --format=json lists them all\n", kind_word(kind),
                     told[kind] - LINES_MAX);
     fprintf(out, "gate: %s; %zu finding%s, %zu of them fail%s\n", g->failing ? "FAILED" : "passed",
             g->count, g->count == 1 ? "" : "s", g->failing, g->failing == 1 ? "s" : "");
@@ -310,7 +310,7 @@ enum status gate_json(const struct gate *g, FILE *out)
     for (size_t i = 0; i < g->count; i++) {
         const struct gate_finding *f = &g->findings[i];
         yajl_gen_map_open(j);
-        json_key_text(j, "kind", gate_kind_word(f->kind));
+        json_key_text(j, "kind", kind_word(f->kind));
         json_key_flag(j, "fails", f->fails);
         json_key_text(j, "where", f->where);
         json_key_text(j, "text", f->text);

@@ -27,7 +27,6 @@ enum gate_kind {
         GATE_COVERAGE, /* below policy.gate.min_coverage: always fails */
     GATE_KINDS
 };
-const char *gate_kind_word(enum gate_kind kind);
 
 struct gate_finding {
     enum gate_kind kind;
