@@ -28,10 +28,21 @@ check "the policy may let drift pass" exits 0 gate --policy "$work/mild.yaml" --
 check "it is a note then" prints "^note drift: " gate --policy "$work/mild.yaml" --base "$work/base" "$work/other"
 check "and wrong kernels" exits 0 gate --policy "$work/mild.yaml" "$work/base"/*.twt "$work/null.twr"
 
+# The reference counts in double, element by element: no library is slower.
+check "a replay of the reference" exits 0 replay "$work/ref.twr" --kernel ref
+check "a slow kernel that nobody chose passes" exits 0 gate "$work/base"/*.twt "$work/ref.twr"
+check "a named one may not lose to the library" prints "^FAIL regression: gemm f32 64 x 32 x 128 NN: ref runs at " \
+    gate --kernel ref "$work/base"/*.twt "$work/ref.twr"
+
 golden=$TILEWISE_SOURCE/tests/golden/trace-v1.twt
 printf 'gate: { withheld: yes }\n' >"$work/strict.yaml"
 check "thin evidence is a note" exits 0 gate "$golden"
 check "and fails when asked" exits 1 gate --policy "$work/strict.yaml" "$golden"
+printf 'heat: { high: 0 }\ngate: { drift: no }\n' >"$work/hot.yaml"
+printf 'heat: { high: 0 }\ngate: { drift: no, verdict: yes }\n' >"$work/word.yaml"
+check "another verdict is a note" prints "^note verdict: gemm f32: .*, was withheld" \
+    gate --policy "$work/hot.yaml" --base "$golden" "$work/base"
+check "and fails when asked" exits 1 gate --policy "$work/word.yaml" --base "$golden" "$work/base"
 printf 'gate: { min-coverage: 1 }\n' >"$work/cover.yaml"
 check "coverage fails below what is asked for" prints "^FAIL coverage: trace: " gate --policy "$work/cover.yaml" "$golden"
 

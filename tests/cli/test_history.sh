@@ -31,6 +31,7 @@ r["same_hardware"] and len(r["entries"]) == 2 and all(
 check "JSON: the shape has a point in each" holds '
 [p["entry"] for s in r["shapes"] if (s["m"], s["n"], s["k"]) == (64, 32, 128) for p in s["points"]] == [0, 1]' \
     "$work/h.json"
+check "fewer shapes when asked" prints '^1 more shapes: --shapes' history --shapes 0 "$work/h"
 check "they are in order of time" holds 'r["entries"][0]["date"] <= r["entries"][1]["date"]' "$work/h.json"
 check "Markdown" prints '^| date | library | verdict |' history --format=md "$work/h"
 if command -v gnuplot >/dev/null; then

@@ -26,10 +26,6 @@ judges_no_launches() {
                for o in r["ops"])' "$work/report.json"
 }
 
-if [ ${#samples[@]} -eq 0 ]; then
-    printf '1..1\nok 1 - samples # SKIP traces/samples holds no trace yet\n'
-    exit 0
-fi
 check "at least three samples" test ${#samples[@]} -ge 3
 for sample in "${samples[@]}"; do
     name=$(basename "$sample")

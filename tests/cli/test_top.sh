@@ -16,6 +16,11 @@ check "GPU time is named" prints '^GPU time: not measured$' top "$work/t"
 no_escapes() { top "$work/t" >"$work/plain" && ! grep -q "$(printf '\033')" "$work/plain"; }
 check "no escape sequence without a terminal" no_escapes
 
+mkdir "$work/j"
+cp "$TILEWISE_SOURCE/traces/samples/jax.twt" "$work/j"
+check "as many shapes as asked for" test "$(top --lines 3 "$work/j" | grep -c '^gemm ')" -eq 3
+check "GPU time" prints '^GPU time: 20 windows of .*; kernels 2,345, without a record 0$' top "$work/j"
+
 # Every prefix is a view, and no damage.
 mkdir "$work/p"
 bytes=$(stat -c %s "$work"/t/*.twt)

@@ -222,6 +222,35 @@ Test(gate, drift_on_thin_evidence_is_a_note)
     cr_assert(has(GATE_WITHHELD, false, "gemm f32", "too thin to call it drift"));
 }
 
+/* Every call takes 1.3 times as long. */
+static void slow_down(void)
+{
+    now.trace = fixture_new(20);
+    for (size_t w = 0; w < 20; w++)
+        for (int i = 0; i < SHAPES; i++) {
+            struct tilewise_signature shape = fixture_gemm(16 * (i + 1), 384, 1536);
+            fixture_calls(now.trace, w, &shape, 60, 1300);
+        }
+    fixture_done(now.trace);
+}
+
+Test(gate, a_slower_pace_is_a_note)
+{
+    slow_down();
+    run("", false);
+    cr_assert_eq(gate->failing, 0);
+    cr_assert(has(GATE_PACE, false, "gemm f32", "takes 1.300 (1.300 to 1.300) times"));
+}
+
+Test(gate, a_slower_pace_fails_when_asked)
+{
+    policy.gate.pace = true;
+    slow_down();
+    run("", false);
+    cr_assert_eq(gate->failing, 1);
+    cr_assert(has(GATE_PACE, true, "gemm f32", "at most 1.050 is allowed"));
+}
+
 Test(gate, coverage_fails_when_a_least_is_given)
 {
     policy.gate.min_coverage = 1;
