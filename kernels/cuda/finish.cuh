@@ -27,33 +27,17 @@ template <typename V> struct finish_place {
     int split;
 };
 
-static __device__ __forceinline__ float finish_load(const float *c)
-{
-    return *c;
-}
-static __device__ __forceinline__ float finish_load(const __half *c)
-{
-    return __half2float(*c);
-}
-static __device__ __forceinline__ float finish_load(const __nv_bfloat16 *c)
-{
-    return __bfloat162float(*c);
-}
-static __device__ __forceinline__ double finish_load(const double *c)
-{
-    return *c;
-}
-
 template <typename V, typename C>
 static __device__ __forceinline__ C finish_value(const finish_arguments<V> &x, const C *c, V sum)
 {
     V value = x.alpha * sum;
-    if (x.beta != 0)
-        value += x.beta * finish_load(c);
-    if constexpr (sizeof(V) == 8)
-        return (C)value;
-    else
+    if constexpr (sizeof(V) == 8) {
+        return x.beta != 0 ? value + x.beta * *c : value;
+    } else {
+        if (x.beta != 0)
+            value += x.beta * element_to_float(*c);
         return element_from_float<C>(value);
+    }
 }
 
 template <typename C> struct alignas(2 * sizeof(C)) finish_two {

@@ -40,8 +40,9 @@ static void orient(struct cuda_gemm_problem *p)
     p->n = m;
 }
 
-struct cuda_gemm_problem cuda_gemm_problem_of(const struct tilewise_signature *s,
-                                              const struct tilewise_args *args)
+/* The signature as rows of C (launch.h), k in one part. */
+static struct cuda_gemm_problem problem_of(const struct tilewise_signature *s,
+                                           const struct tilewise_args *args)
 {
     struct cuda_read_call r = cuda_read(s, args);
     struct cuda_gemm_problem p = {
@@ -180,7 +181,7 @@ static size_t scratch_bytes(enum cuda_gemm_family which, size_t tile,
     struct tilewise_signature doubles = *s;
     struct tilewise_args args = { .alpha = &one, .beta = &one };
     doubles.scale = TILEWISE_F64;
-    struct cuda_gemm_problem p = cuda_gemm_problem_of(&doubles, &args);
+    struct cuda_gemm_problem p = problem_of(&doubles, &args);
     size_t whole = partial_bytes(which, tile, &p, true);
     size_t any = partial_bytes(which, tile, &p, false);
     return whole > any ? whole : any;
@@ -189,7 +190,7 @@ static size_t scratch_bytes(enum cuda_gemm_family which, size_t tile,
 static int run(enum cuda_gemm_family which, size_t tile, const struct tilewise_signature *s,
                const struct tilewise_args *args)
 {
-    struct cuda_gemm_problem p = cuda_gemm_problem_of(s, args);
+    struct cuda_gemm_problem p = problem_of(s, args);
     int bytes = families[which].element_bytes;
     bool whole_chunks =
         operand_alignment(&p.a, bytes) == 16 && operand_alignment(&p.b, bytes) == 16;

@@ -16,11 +16,6 @@ struct cuda_gemm_plan {
     int splits;
 };
 
-/* The signature as rows of C (launch.h); `splits` and `partial` are not set. A gemm or gemv that
- * cuda_read_is_plain. */
-struct cuda_gemm_problem cuda_gemm_problem_of(const struct tilewise_signature *s,
-                                              const struct tilewise_args *args);
-
 /* `whole_chunks`: lines of A and B begin at multiples of 16 bytes. */
 struct cuda_gemm_plan cuda_gemm_plan(enum cuda_gemm_family family, size_t tile,
                                      const struct cuda_gemm_problem *p, bool whole_chunks);
