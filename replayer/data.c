@@ -170,24 +170,27 @@ static double cancelling(const struct data_recipe *recipe, enum operand_name nam
     return r % 2 ? -value * (1 + rest) : value;
 }
 
+/* Integers take values of the size that quantised weights have. */
+static double size_of(uint8_t dtype)
+{
+    return tilewise_dtype_kind(dtype) == TILEWISE_KIND_INTEGER ? 32 : 1;
+}
+
 static double value_of(const struct data_recipe *recipe, enum operand_name name, uint8_t dtype,
                        const int64_t at[3])
 {
     int64_t b = at[0], r = at[1], c = at[2];
     switch (recipe->class) {
     case DATA_UNIFORM:
-        return uniform_of(draw(recipe->seed, b, r, c));
+        return size_of(dtype) * uniform_of(draw(recipe->seed, b, r, c));
     case DATA_INTEGER:
         return integer_of(draw(recipe->seed, b, r, c), name, recipe, dtype);
     case DATA_CANCEL:
-        return cancelling(recipe, name, b, r, c);
+        return size_of(dtype) * cancelling(recipe, name, b, r, c);
     default:
-        return normal_of(draw(recipe->seed, b, r, c));
+        return size_of(dtype) * normal_of(draw(recipe->seed, b, r, c));
     }
 }
-
-/* Integers take values of the size that quantised weights have. */
-static const double whole_scale = 32;
 
 static uint8_t part_of(uint8_t complex)
 {
@@ -200,12 +203,9 @@ static void fill_element(struct data_image *image, enum operand_name name,
                          const struct data_recipe *recipe, const int64_t at[3])
 {
     const struct operand *o = &image->shape;
-    enum tilewise_dtype_kind kind = tilewise_dtype_kind(o->dtype);
     int64_t index = operand_index(o, at[0], at[1], at[2]);
     double value = value_of(recipe, name, o->dtype, at);
-    if (kind == TILEWISE_KIND_INTEGER && recipe->class != DATA_INTEGER)
-        value *= whole_scale;
-    if (kind != TILEWISE_KIND_COMPLEX) {
+    if (tilewise_dtype_kind(o->dtype) != TILEWISE_KIND_COMPLEX) {
         data_put(image, index, value);
         return;
     }
@@ -229,26 +229,29 @@ static bool is_gapless(const struct operand *o)
            o->bytes == (size_t)count * o->element_bytes;
 }
 
+/* The first `have` bytes of an operand again and again, to its end. */
+static void repeat(struct data_image *image, size_t have)
+{
+    unsigned char *at = image->bytes + image->first_byte;
+    size_t bytes = image->shape.bytes;
+    while (have && have < bytes) {
+        size_t more = have < bytes - have ? have : bytes - have;
+        memcpy(at + have, at, more);
+        have += more;
+    }
+}
+
 /* Large operands repeat a long draw; only the frame around them holds canaries. */
 static void fill_repeating(struct data_image *image, enum operand_name name,
                            const struct data_recipe *recipe)
 {
     const struct operand *o = &image->shape;
-    unsigned char *at = image->bytes + image->first_byte;
-    size_t have = REPEAT_ELEMENTS * o->element_bytes, end = image->first_byte + o->bytes;
-    bool scaled =
-        tilewise_dtype_kind(o->dtype) == TILEWISE_KIND_INTEGER && recipe->class != DATA_INTEGER;
+    size_t end = image->first_byte + o->bytes;
     poison_range(image, 0, image->first_byte);
     poison_range(image, end / CANARY_BYTES * CANARY_BYTES, image->total_bytes);
     for (int64_t i = 0; i < REPEAT_ELEMENTS; i++)
-        data_put(image, i,
-                 value_of(recipe, name, o->dtype, (int64_t[]){ 0, i, 0 }) *
-                     (scaled ? whole_scale : 1));
-    while (have < o->bytes) {
-        size_t more = have < o->bytes - have ? have : o->bytes - have;
-        memcpy(at + have, at, more);
-        have += more;
-    }
+        data_put(image, i, value_of(recipe, name, o->dtype, (int64_t[]){ 0, i, 0 }));
+    repeat(image, REPEAT_ELEMENTS * o->element_bytes);
 }
 
 void data_fill(struct data_image *image, enum operand_name name, const struct data_recipe *recipe)
@@ -279,17 +282,12 @@ void data_noise(struct data_image *image, uint64_t seed)
     const struct operand *o = &image->shape;
     bool is_complex = tilewise_dtype_kind(o->dtype) == TILEWISE_KIND_COMPLEX;
     uint8_t part = is_complex ? part_of(o->dtype) : o->dtype;
-    double scale = tilewise_dtype_kind(part) == TILEWISE_KIND_INTEGER ? whole_scale : 1;
     size_t have = o->bytes < pattern_bytes ? o->bytes : pattern_bytes;
     size_t count = have / (tilewise_dtype_bits(part) / 8);
     unsigned char *at = image->bytes + image->first_byte;
     for (size_t i = 0; i < count; i++)
-        number_store(part, at, (int64_t)i, scale * normal_of(stats_random(&seed)));
-    while (have && have < o->bytes) {
-        size_t more = have < o->bytes - have ? have : o->bytes - have;
-        memcpy(at + have, at, more);
-        have += more;
-    }
+        number_store(part, at, (int64_t)i, size_of(part) * normal_of(stats_random(&seed)));
+    repeat(image, have);
 }
 
 bool data_frame_intact(struct data_image *before, const struct data_image *after)
