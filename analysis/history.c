@@ -215,6 +215,10 @@ enum status history_write(struct result_writer *w, const struct analysis *a)
         st = result_put_ceiling(w, &set->ceilings[i]);
     for (size_t i = 0; i < set->ncases && st == ST_OK; i++)
         st = result_put_case(w, &set->cases[i]);
+    for (size_t i = 0; i < set->norders && st == ST_OK; i++)
+        st = result_put_order(w, &set->orders[i]);
+    for (size_t i = 0; i < set->nparts && st == ST_OK; i++)
+        st = result_put_order_part(w, &set->parts[i]);
     for (size_t i = 0; i < a->nops && st == ST_OK; i++)
         st = write_verdict(w, &a->ops[i]);
     return st;

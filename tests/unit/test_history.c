@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/history.h"
 #include "summary_fixture.h"
@@ -183,4 +184,33 @@ Test(history, hostile_names_are_harmless)
     enum status (*const writers[])(FILE *) = { write_text, write_md, write_json };
     for (size_t i = 0; i < 3; i++)
         cr_assert_null(strchr(print(writers[i]), '\033'));
+}
+
+Test(history, a_kept_replay_holds_every_row)
+{
+    char folder[] = "/tmp/tilewise-history-XXXXXX", path[64];
+    struct result_order order = { .source = "a.twt", .reason = "", .kernel_ns = 7, .nparts = 1 };
+    struct result_order_part part = { .entry = "cblas_sgemm", .kernel_ns = 7 };
+    struct result_set read = { 0 };
+    struct result_writer *w;
+    setup();
+    sets[0].norders = sets[0].nparts = 1;
+    sets[0].orders = &order;
+    sets[0].parts = &part;
+    struct analysis a = { .results = &sets[0] };
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.twr", folder);
+    cr_assert_eq(result_create(&w, path, NULL), ST_OK);
+    cr_assert_eq(history_write(w, &a), ST_OK);
+    cr_assert_eq(result_close(w), ST_OK);
+    cr_assert_eq(result_read(&read, path, NULL), ST_OK);
+    unlink(path);
+    rmdir(folder);
+    cr_assert_eq(read.nruns, 1);
+    cr_assert_eq(read.ncases, SHAPES);
+    cr_assert_eq(read.norders, 1);
+    cr_assert_eq(read.nparts, 1);
+    cr_assert_str_eq(read.orders[0].source, "a.twt");
+    cr_assert_eq(read.parts[0].kernel_ns, 7);
+    result_free(&read);
 }
