@@ -182,13 +182,32 @@ static double rounded(uint8_t dtype, double value)
     return number_load(dtype, &room, 0);
 }
 
-static enum status compare_region(const struct compare_job *job, const struct region *g,
-                                  struct compare_outcome *out)
+static struct compare_bound element_bound(const struct compare_job *job)
 {
-    const struct operand *o = &job->after->shape;
     struct compare_bound bound = compare_bound_of(job->signature, job->kappa);
     if (job->exact)
         bound.sum = bound.out = 0;
+    return bound;
+}
+
+/* `at`: batch, row, column. */
+static void judge_element(const struct compare_job *job, const struct compare_bound *bound,
+                          const int64_t at[3], double ref, double magnitude,
+                          struct compare_outcome *out)
+{
+    const struct operand *o = &job->after->shape;
+    if (!operand_holds(o, at[1], at[2]))
+        return;
+    double got = data_get(job->after, operand_index(o, at[0], at[1], at[2]));
+    double want = job->exact ? rounded(o->dtype, ref) : ref;
+    note(out, compare_error(bound, got, want, magnitude), element_text, at[0], at[1], at[2], got,
+         want);
+}
+
+static enum status compare_region(const struct compare_job *job, const struct region *g,
+                                  struct compare_outcome *out)
+{
+    struct compare_bound bound = element_bound(job);
     struct problem p = problem_of(job, g);
     size_t count = (size_t)(g->rows * g->columns);
     double *result = calloc(count, 2 * sizeof *result);
@@ -197,14 +216,9 @@ static enum status compare_region(const struct compare_job *job, const struct re
     int error = job->reference(&p.s, &p.args, result, result + count);
     for (int64_t c = 0; error == 0 && c < g->columns; c++)
         for (int64_t r = 0; r < g->rows; r++) {
-            int64_t row = g->row + r, column = g->column + c;
-            int64_t at = p.transposed ? c + r * g->columns : r + c * g->rows;
-            if (!operand_holds(o, row, column))
-                continue;
-            double got = data_get(job->after, operand_index(o, g->batch, row, column));
-            double want = job->exact ? rounded(o->dtype, result[at]) : result[at];
-            note(out, compare_error(&bound, got, want, result[count + (size_t)at]), element_text,
-                 g->batch, row, column, got, want);
+            const int64_t at[] = { g->batch, g->row + r, g->column + c };
+            size_t i = (size_t)(p.transposed ? c + r * g->columns : r + c * g->rows);
+            judge_element(job, &bound, at, result[i], result[count + i], out);
         }
     free(result);
     return error == 0 ? ST_OK : error == -ENOMEM ? ST_NOMEM : ST_UNSUPPORTED;
@@ -380,17 +394,12 @@ static void *compare_part(void *context)
     struct part *part = context;
     const struct compare_job *job = part->job;
     const struct operand *o = &job->after->shape;
-    struct compare_bound bound = compare_bound_of(job->signature, job->kappa);
-    if (job->exact)
-        bound.sum = bound.out = 0;
+    struct compare_bound bound = element_bound(job);
     for (int64_t i = part->begin; i < part->end; i++)
         for (int64_t r = 0; r < o->rows; r++) {
-            int64_t b = i / o->cols, c = i % o->cols, at = i * o->rows + r;
-            double got = data_get(job->after, operand_index(o, b, r, c));
-            double want = job->exact ? rounded(o->dtype, job->want[at]) : job->want[at];
-            if (operand_holds(o, r, c))
-                note(&part->out, compare_error(&bound, got, want, job->magnitude[at]), element_text,
-                     b, r, c, got, want);
+            const int64_t at[] = { i / o->cols, r, i % o->cols };
+            int64_t known = i * o->rows + r;
+            judge_element(job, &bound, at, job->want[known], job->magnitude[known], &part->out);
         }
     return NULL;
 }
