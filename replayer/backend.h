@@ -31,6 +31,7 @@ struct backend_info {
     uint64_t cache_bytes;  /* of the last cache level: what "cold" must exceed */
     uint64_t memory_bytes; /* free device memory; 0 where operands lie in host memory */
     double burst_ns;       /* shortest burst that can be timed well */
+    double warm_up_ns;     /* under load, until the clock has settled; 0: it does so at once */
 };
 
 /* Ways of the library to do what a signature says; [0] is the call as recorded. */

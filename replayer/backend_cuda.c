@@ -13,7 +13,7 @@
 #include "replayer/data.h"
 
 static const int64_t cubes[] = { 4096, 8192, 0 };
-static const double burst_ns = 1e6;
+static const double burst_ns = 1e6, warm_up_ns = 100e6;
 static const size_t list_workspace_bytes = 64u << 20;
 enum { CAPABILITY_MIN = 80, CAPABILITY_HOPPER = 90, BANDWIDTH_TRIES = 10 };
 
@@ -130,6 +130,7 @@ static void describe_device(struct backend_session *session)
     snprintf(info->core, sizeof info->core, "sm_%d", session->capability);
     info->threads = 1;
     info->burst_ns = burst_ns;
+    info->warm_up_ns = warm_up_ns;
 }
 
 static void cuda_close(struct backend_session *session);

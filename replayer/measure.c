@@ -13,7 +13,7 @@
 static const double target = 0.004; /* +- of a ln ratio */
 enum { CACHES_OF_FOOTPRINT = 3, ROUNDS_MIN = 8, ROUNDS_MAX = 256 };
 enum { ARMS_MAX = BACKEND_ROUTINES_MAX }; /* while screening; else TIMING_ARMS_MAX at most */
-enum { WARM_UP_BURSTS = 100, WARM_UP_CALLS = 16 };
+enum { WARM_UP_CALLS = 16 };
 enum { SCREEN_CALLS_MAX = 64, SCREEN_BURSTS = 3 };
 static const double screen_slack = 1.02; /* what is slower than the recorded call by that is out */
 
@@ -98,9 +98,7 @@ static struct rotation_options buffers_of(const struct bench *b, size_t scratch_
 /* Until the device's clock has settled under this very load. */
 static void warm_up(struct bench *b)
 {
-    double end_ns = now_ns(NULL) + WARM_UP_BURSTS * b->info.burst_ns;
-    if (!b->setup->backend->screens) /* a processor's clock settles at once */
-        return;
+    double end_ns = now_ns(NULL) + b->info.warm_up_ns;
     while (now_ns(NULL) < end_ns)
         if (!(burst(b, 0, WARM_UP_CALLS) > 0))
             return;
