@@ -102,20 +102,7 @@ static const char *mode_refused(const struct tilewise_signature *s)
 
 bool cpu_routine_supports(const struct tilewise_signature *s, char *why, size_t why_bytes)
 {
-    struct operand o[OPERAND_COUNT];
-    struct fault fault;
-    const int64_t sizes[] = { s->m, s->n, s->k, s->lda, s->ldb, s->ldc };
-    const char *refused = mode_refused(s);
-    if (refused == NULL && operand_layout(s, o, &fault) != ST_OK)
-        refused = fault.text;
-    for (size_t i = 0; refused == NULL && i < sizeof sizes / sizeof sizes[0]; i++)
-        if (sizes[i] > INT_MAX || sizes[i] < -INT_MAX)
-            refused = "a dimension exceeds the 32-bit integers of the CPU baseline";
-    if (refused == NULL && !signature_is_sane(s))
-        refused = "no library accepts this signature";
-    if (refused)
-        snprintf(why, why_bytes, "%s", refused);
-    return refused == NULL;
+    return operand_is_callable(s, mode_refused(s), why, why_bytes);
 }
 
 static int cblas_layout(uint8_t layout)

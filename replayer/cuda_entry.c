@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/cuda_entry.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "replayer/operand.h"
@@ -119,18 +117,5 @@ static const char *call_refused(const struct tilewise_signature *s)
 
 bool cuda_entry_supports(const struct tilewise_signature *s, char *why, size_t why_bytes)
 {
-    struct operand o[OPERAND_COUNT];
-    struct fault fault;
-    const int64_t sizes[] = { s->m, s->n, s->k, s->lda, s->ldb, s->ldc, s->batch };
-    const char *refused = call_refused(s);
-    if (refused == NULL && operand_layout(s, o, &fault) != ST_OK)
-        refused = fault.text;
-    for (size_t i = 0; refused == NULL && i < sizeof sizes / sizeof sizes[0]; i++)
-        if (sizes[i] > INT_MAX || sizes[i] < -INT_MAX)
-            refused = "a dimension exceeds 32-bit integers";
-    if (refused == NULL && !signature_is_sane(s))
-        refused = "no library accepts this signature";
-    if (refused)
-        snprintf(why, why_bytes, "%s", refused);
-    return refused == NULL;
+    return operand_is_callable(s, call_refused(s), why, why_bytes);
 }

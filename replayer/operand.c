@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/operand.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,4 +203,22 @@ int64_t operand_depth(const struct tilewise_signature *s)
     if (s->op == TILEWISE_OP_GEMV)
         return s->trans_a == TILEWISE_T || s->trans_a == TILEWISE_C ? s->m : s->n;
     return 1;
+}
+
+bool operand_is_callable(const struct tilewise_signature *s, const char *refused, char *why,
+                         size_t why_bytes)
+{
+    struct operand o[OPERAND_COUNT];
+    struct fault fault;
+    const int64_t sizes[] = { s->m, s->n, s->k, s->lda, s->ldb, s->ldc, s->batch };
+    if (refused == NULL && operand_layout(s, o, &fault) != ST_OK)
+        refused = fault.text;
+    for (size_t i = 0; refused == NULL && i < sizeof sizes / sizeof sizes[0]; i++)
+        if (sizes[i] > INT_MAX || sizes[i] < -INT_MAX)
+            refused = "a dimension exceeds the 32-bit integers of the library";
+    if (refused == NULL && !signature_is_sane(s))
+        refused = "no library accepts this signature";
+    if (refused)
+        snprintf(why, why_bytes, "%s", refused);
+    return refused == NULL;
 }

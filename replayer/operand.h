@@ -34,6 +34,11 @@ struct operand {
 enum status operand_layout(const struct tilewise_signature *s, struct operand out[OPERAND_COUNT],
                            struct fault *fault);
 
+/* Can a library with 32-bit integers be called with it? False with one line why not. `refused`:
+ * what the backend has against it already, else NULL. */
+bool operand_is_callable(const struct tilewise_signature *s, const char *refused, char *why,
+                         size_t why_bytes);
+
 /* Index of element (r, c) of batch b. */
 static inline int64_t operand_index(const struct operand *o, int64_t b, int64_t r, int64_t c)
 {
