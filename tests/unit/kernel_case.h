@@ -253,7 +253,8 @@ static inline double value_at(const struct guarded *g, unsigned dtype, int64_t a
                                  : (double)((const float *)g->data)[at];
 }
 
-/* DESIGN section 8: |c - ref| <= 1.01 u |ref| + 2 sqrt(K) u E, and equal bits for an add. */
+/* As docs/measuring.md has it: |c - ref| <= 1.01 u |ref| + 2 sqrt(K) u E, and equal bits for an
+ * add. */
 static inline bool kernel_is_close(const struct kernel_case *k, double got, int64_t index)
 {
     double want = k->want[index], unit = k->s.dtype_c == TILEWISE_F64 ? 0x1p-53 : 0x1p-24;
