@@ -69,7 +69,7 @@ static void describe_support(const struct tilewise_candidate *c, char *text, siz
     }
     for (size_t i = 0; i < sizeof probes / sizeof probes[0]; i++) {
         struct tilewise_signature s = signature_of(&probes[i]);
-        if (c->supports(&s) && used < bytes)
+        if (c->supports(c, &s) && used < bytes)
             used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "",
                                      probes[i].name);
     }

@@ -66,7 +66,7 @@ static bool is_portable(const struct tilewise_candidate *kernel)
 static const struct tilewise_candidate *first(const struct tilewise_signature *s, bool portable)
 {
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
-        if (is_portable(kernels[i]) == portable && kernels[i]->supports(s))
+        if (is_portable(kernels[i]) == portable && kernels[i]->supports(kernels[i], s))
             return kernels[i];
     return NULL;
 }
@@ -79,7 +79,7 @@ const struct tilewise_candidate *dispatch_choose(const struct tilewise_signature
 const struct tilewise_candidate *dispatch_portable(const struct tilewise_signature *s)
 {
     const struct tilewise_candidate *kernel = first(s, true);
-    if (kernel == NULL && ref_candidate.supports(s))
+    if (kernel == NULL && ref_candidate.supports(&ref_candidate, s))
         kernel = &ref_candidate;
     return kernel;
 }

@@ -5,13 +5,16 @@
  */
 #include "kernels/builtin.h"
 
-static int supports(const struct tilewise_signature *s)
+static int supports(const struct tilewise_candidate *self, const struct tilewise_signature *s)
 {
+    (void)self;
     return s->op == TILEWISE_OP_GEMM || s->op == TILEWISE_OP_GEMV || s->op == TILEWISE_OP_ADD;
 }
 
-static int run(const struct tilewise_signature *s, const struct tilewise_args *args)
+static int run(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+               const struct tilewise_args *args)
 {
+    (void)self;
     (void)s;
     (void)args;
     return 0;

@@ -203,8 +203,9 @@ int ref_compute(const struct tilewise_signature *s, const struct tilewise_args *
     return error;
 }
 
-static int supports(const struct tilewise_signature *s)
+static int supports(const struct tilewise_candidate *self, const struct tilewise_signature *s)
 {
+    (void)self;
     return blas_is_plain(s, TILEWISE_F32) || blas_is_plain(s, TILEWISE_F64);
 }
 
@@ -233,8 +234,10 @@ static void run_add(const struct tilewise_signature *s, const struct blas_call *
         }
 }
 
-static int run(const struct tilewise_signature *s, const struct tilewise_args *args)
+static int run(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+               const struct tilewise_args *args)
 {
+    (void)self;
     for (int64_t index = 0; index < blas_batches(s); index++) {
         struct blas_call call = blas_read(s, args, index);
         if (s->op == TILEWISE_OP_ADD)

@@ -91,13 +91,13 @@ static int run_kernel(const struct tilewise_candidate *kernel, const struct tile
     full.abi = TILEWISE_CANDIDATE_ABI;
     full.bytes = sizeof full;
     full.threads = atomic_load(&config.threads);
-    size_t bytes = kernel->scratch_bytes ? kernel->scratch_bytes(s, full.threads) : 0;
+    size_t bytes = kernel->scratch_bytes ? kernel->scratch_bytes(kernel, s, full.threads) : 0;
     full.scratch = bytes > 0 ? get_scratch(bytes) : NULL;
     if (bytes > 0 && full.scratch == NULL) {
         atomic_fetch_add_explicit(&no_memory_calls, 1, memory_order_relaxed);
         return -ENOMEM;
     }
-    return kernel->run(s, &full);
+    return kernel->run(kernel, s, &full);
 }
 
 static int count(_Atomic uint64_t *counter, int result)

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define TILEWISE_CANDIDATE_ABI 1u
+#define TILEWISE_CANDIDATE_ABI 2u
 
 /* One call. Pointers have the type and orientation that the signature says; leading dimensions,
  * strides and increments are the signature's. alpha and beta point to one value of
@@ -35,6 +35,12 @@ struct tilewise_args {
     const void *scale_a, *scale_b, *scale_c, *scale_d, *bias;
 };
 
+enum tilewise_candidate_flag {
+    /* Bits of the result differ from run to run: sums in any order. Never adopted unasked. */
+    TILEWISE_CANDIDATE_VARIES = 1,
+};
+
+/* Each function gets the row that it stands in, so that one function serves a table of them. */
 struct tilewise_candidate {
     uint32_t abi;   /* TILEWISE_CANDIDATE_ABI at build time */
     uint32_t bytes; /* sizeof(struct tilewise_candidate) at build time */
@@ -48,14 +54,22 @@ struct tilewise_candidate {
 
     /* Required. 1 if run() computes this on this machine, else 0. Cheap, no side effects. Must say
      * 0 for an instruction set that the processor lacks. */
-    int (*supports)(const struct tilewise_signature *s);
+    int (*supports)(const struct tilewise_candidate *self, const struct tilewise_signature *s);
     /* Optional (NULL = 0). Scratch bytes for this signature at this number of threads. */
-    size_t (*scratch_bytes)(const struct tilewise_signature *s, uint32_t threads);
-    /* Optional. Once per process, before the first run(). */
-    int (*init)(void);
+    size_t (*scratch_bytes)(const struct tilewise_candidate *self,
+                            const struct tilewise_signature *s, uint32_t threads);
+    /* Optional. Once per process, before the first run(). Not 0: cannot be used here. */
+    int (*init)(const struct tilewise_candidate *self);
     /* Required. "cpu": done on return. "cuda": enqueue on args->stream and return. Called many
      * times with the same signature and other buffers. Never allocates or synchronises. */
-    int (*run)(const struct tilewise_signature *s, const struct tilewise_args *args);
+    int (*run)(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+               const struct tilewise_args *args);
+
+    /* Optional. The candidate's own data; nobody else looks at it. */
+    const void *context;
+    /* Optional. Why init() or run() failed last, one line; "" if there is nothing to say. */
+    const char *(*complaint)(const struct tilewise_candidate *self);
+    uint32_t flags; /* enum tilewise_candidate_flag */
 };
 
 /* A plug-in is a shared object that exports this function: a table of candidates and its length.

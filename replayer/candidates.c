@@ -88,6 +88,12 @@ enum status candidates_load(struct candidates *c, const char *path, struct fault
     return candidates_add(c, table, count, path, fault);
 }
 
+const char *candidates_complaint(const struct tilewise_candidate *c, const char *otherwise)
+{
+    const char *text = c->complaint ? c->complaint(c) : "";
+    return text[0] ? text : otherwise;
+}
+
 void candidates_close(struct candidates *c)
 {
     while (c->nplugins)

@@ -28,6 +28,9 @@ enum status candidates_add(struct candidates *c, const struct tilewise_candidate
  * `c`. */
 enum status candidates_load(struct candidates *c, const char *path, struct fault *fault);
 
+/* What a candidate says about its last failure; `otherwise` when it says nothing. */
+const char *candidates_complaint(const struct tilewise_candidate *c, const char *otherwise);
+
 /* Unload the plug-ins. */
 void candidates_close(struct candidates *c);
 

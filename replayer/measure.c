@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "replayer/candidates.h"
 #include "replayer/ceilings.h"
 #include "replayer/rotation.h"
 #include "replayer/verify.h"
@@ -39,7 +40,7 @@ struct bench {
 
 static int call_arm(struct bench *b, const struct arm *arm, const struct tilewise_args *args)
 {
-    return arm->is_candidate ? b->candidate->run(b->signature, args)
+    return arm->is_candidate ? b->candidate->run(b->candidate, b->signature, args)
                              : b->setup->backend->baseline(b->session, arm->routine, args);
 }
 
@@ -388,16 +389,18 @@ static void examine(struct bench *b, const struct measure_candidate_job *j,
     struct timing_samples samples;
     struct verify_report report;
     const struct tilewise_candidate *c = j->candidate;
-    size_t scratch = c->scratch_bytes ? c->scratch_bytes(j->signature, b->info.threads) : 0;
+    size_t scratch = c->scratch_bytes ? c->scratch_bytes(c, j->signature, b->info.threads) : 0;
     if (scratch > b->setup->max_bytes) {
         measure_no_candidate(out, RESULT_SKIPPED, "its scratch does not fit the memory budget");
         return;
     }
     verify_arm(b, (struct arm){ .is_candidate = true }, scratch, &report);
     out->status = report.status;
-    out->deterministic = report.deterministic;
+    out->deterministic = report.deterministic && !(c->flags & TILEWISE_CANDIDATE_VARIES);
     out->worst_error = report.worst_error;
-    memcpy(out->reason, report.reason, sizeof out->reason);
+    bool refused_to_run = report.status == RESULT_FAILED;
+    snprintf(out->reason, sizeof out->reason, "%.190s",
+             refused_to_run ? candidates_complaint(c, report.reason) : report.reason);
     if (report.status != RESULT_PASSED || b->setup->check_only)
         return;
     b->arms[b->narms++] = (struct arm){ .routine = j->baseline->best };
@@ -419,12 +422,13 @@ void measure_candidate(void *job, void *message)
     struct fault fault = { .text = "" };
     struct bench b = { .setup = j->setup, .signature = j->signature, .candidate = c };
     measure_no_candidate(out, RESULT_UNSUPPORTED, "");
-    if (strcmp(c->target, j->setup->backend->name) != 0 || !c->supports(j->signature))
+    if (strcmp(c->target, j->setup->backend->name) != 0 || !c->supports(c, j->signature))
         return;
     if (open_bench(&b, &fault) != ST_OK)
         measure_no_candidate(out, RESULT_SKIPPED, fault.text);
-    else if (c->init && c->init() != 0)
-        measure_no_candidate(out, RESULT_UNSUPPORTED, "its init() refused this machine");
+    else if (c->init && c->init(c) != 0)
+        measure_no_candidate(out, RESULT_UNSUPPORTED,
+                             candidates_complaint(c, "its init() refused this machine"));
     else
         examine(&b, j, out);
 }

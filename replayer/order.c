@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "replayer/candidates.h"
 #include "replayer/rotation.h"
 
 static const double target = 0.004; /* +- of a ln ratio */
@@ -54,7 +55,7 @@ static int call_part(struct stage *g, struct part *p, bool chosen)
     args.a = r->present[OPERAND_A] ? a + r->offset[OPERAND_A] : NULL;
     args.b = r->present[OPERAND_B] ? b + r->offset[OPERAND_B] : a + r->offset[OPERAND_A];
     args.c = r->memory + r->offset[OPERAND_C];
-    return chosen ? p->candidate->run(&p->item->signature, &args)
+    return chosen ? p->candidate->run(p->candidate, &p->item->signature, &args)
                   : g->backend->baseline(p->session, 0, &args);
 }
 
@@ -158,9 +159,10 @@ static enum status open_part(struct stage *g, struct part *p, size_t places, str
     p->weights = weights_of(s);
     for (int i = 0; p->weights != OPERAND_COUNT && places > 1 && i < OPERAND_COUNT; i++)
         buffers.footprint_bytes += shapes[i].present ? (places - 1) * shapes[i].bytes : 0;
-    if (c && c->init && c->init() != 0)
-        return fault_set(fault, ST_UNSUPPORTED, "%s refused this machine", c->name);
-    buffers.scratch_bytes = c && c->scratch_bytes ? c->scratch_bytes(s, g->info.threads) : 0;
+    if (c && c->init && c->init(c) != 0)
+        return fault_set(fault, ST_UNSUPPORTED, "%.60s: %.190s", c->name,
+                         candidates_complaint(c, "refused this machine"));
+    buffers.scratch_bytes = c && c->scratch_bytes ? c->scratch_bytes(c, s, g->info.threads) : 0;
     st = rotation_open(&p->rotation, g->backend, p->session, s, &buffers);
     return st == ST_OK ? st : fault_set(fault, st, "the buffers of a shape do not fit");
 }

@@ -7,8 +7,9 @@
 
 #include "kernels/cuda/read.h"
 
-static int supports(enum tilewise_dtype dtype, const struct tilewise_signature *s)
+static int supports(const struct tilewise_candidate *self, const struct tilewise_signature *s)
 {
+    enum tilewise_dtype dtype = *(const enum tilewise_dtype *)self->context;
     enum tilewise_dtype sum = dtype == TILEWISE_F64 ? TILEWISE_F64 : TILEWISE_F32;
     bool one_target = s->n == 1 && s->ldc == 0;
     bool compute = s->compute == sum || s->compute == TILEWISE_NONE;
@@ -33,8 +34,10 @@ static void orient(struct cuda_add_problem *p)
     }
 }
 
-static int run(const struct tilewise_signature *s, const struct tilewise_args *args)
+static int run(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+               const struct tilewise_args *args)
 {
+    (void)self;
     struct cuda_read_call r = cuda_read(s, args);
     struct cuda_add_problem p = {
         .x = r.b,
@@ -50,14 +53,13 @@ static int run(const struct tilewise_signature *s, const struct tilewise_args *a
 }
 
 /* clang-format off */
-#define ADD(id, dtype)                                                                       \
-    static int supports_##id(const struct tilewise_signature *s)                                   \
-    { return supports(dtype, s); }                                                                 \
+#define ADD(id, dtype)                                                                             \
+    static const enum tilewise_dtype dtype_##id = dtype;                                           \
     extern const struct tilewise_candidate id;                                                     \
     const struct tilewise_candidate id = {                                                         \
         .abi = TILEWISE_CANDIDATE_ABI, .bytes = sizeof(struct tilewise_candidate),                 \
         .name = #id, .target = "cuda", .summary = "fused multiply-add at memory speed",            \
-        .supports = supports_##id, .run = run,                                                     \
+        .supports = supports, .run = run, .context = &dtype_##id,                                  \
     };
 /* clang-format on */
 #define GEMM(id, family, tile, text)

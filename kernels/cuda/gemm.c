@@ -138,6 +138,12 @@ struct cuda_gemm_plan cuda_gemm_plan(enum cuda_gemm_family family, size_t tile,
     return plan;
 }
 
+/* The context of a candidate. */
+struct row {
+    enum cuda_gemm_family family;
+    size_t tile;
+};
+
 /* What each family multiplies and sums in. */
 struct family {
     uint8_t dtype, compute, other_compute, other_result;
@@ -152,9 +158,10 @@ static const struct family families[] = {
     [CUDA_GEMM_F64] = { TILEWISE_F64, TILEWISE_F64, TILEWISE_NONE, TILEWISE_F64, 8, 8 },
 };
 
-static int supports(enum cuda_gemm_family which, const struct tilewise_signature *s)
+static int supports(const struct tilewise_candidate *self, const struct tilewise_signature *s)
 {
-    const struct family *f = &families[which];
+    const struct row *row = self->context;
+    const struct family *f = &families[row->family];
     bool op = s->op == TILEWISE_OP_GEMM || s->op == TILEWISE_OP_GEMV;
     uint8_t type = cuda_read_result_dtype(s);
     bool result = type == f->dtype || type == f->other_result;
@@ -164,56 +171,52 @@ static int supports(enum cuda_gemm_family which, const struct tilewise_signature
            s->dtype_b == f->dtype && result && compute && cuda_read_is_plain(s);
 }
 
-static size_t partial_bytes(enum cuda_gemm_family which, size_t tile,
-                            const struct cuda_gemm_problem *p, bool whole_chunks)
+static size_t partial_bytes(const struct row *row, const struct cuda_gemm_problem *p,
+                            bool whole_chunks)
 {
-    struct cuda_gemm_plan plan = cuda_gemm_plan(which, tile, p, whole_chunks);
+    struct cuda_gemm_plan plan = cuda_gemm_plan(row->family, row->tile, p, whole_chunks);
     double bytes = (double)plan.splits * (double)p->m * (double)p->n * (double)p->batches *
-                   families[which].sum_bytes;
+                   families[row->family].sum_bytes;
     return plan.splits > 1 ? (size_t)bytes : 0;
 }
 
 /* The alignment is known when the operands are: enough for either. */
-static size_t scratch_bytes(enum cuda_gemm_family which, size_t tile,
-                            const struct tilewise_signature *s)
+static size_t scratch_bytes(const struct tilewise_candidate *self,
+                            const struct tilewise_signature *s, uint32_t threads)
 {
+    (void)threads;
     const double one = 1;
     struct tilewise_signature doubles = *s;
     struct tilewise_args args = { .alpha = &one, .beta = &one };
     doubles.scale = TILEWISE_F64;
     struct cuda_gemm_problem p = problem_of(&doubles, &args);
-    size_t whole = partial_bytes(which, tile, &p, true);
-    size_t any = partial_bytes(which, tile, &p, false);
+    size_t whole = partial_bytes(self->context, &p, true);
+    size_t any = partial_bytes(self->context, &p, false);
     return whole > any ? whole : any;
 }
 
-static int run(enum cuda_gemm_family which, size_t tile, const struct tilewise_signature *s,
+static int run(const struct tilewise_candidate *self, const struct tilewise_signature *s,
                const struct tilewise_args *args)
 {
+    const struct row *row = self->context;
     struct cuda_gemm_problem p = problem_of(s, args);
-    int bytes = families[which].element_bytes;
+    int bytes = families[row->family].element_bytes;
     bool whole_chunks =
         operand_alignment(&p.a, bytes) == 16 && operand_alignment(&p.b, bytes) == 16;
-    struct cuda_gemm_plan plan = cuda_gemm_plan(which, tile, &p, whole_chunks);
+    struct cuda_gemm_plan plan = cuda_gemm_plan(row->family, row->tile, &p, whole_chunks);
     p.splits = plan.splits;
     p.partial = args->scratch;
-    return cuda_gemm_launch(which, plan.tile, &p);
+    return cuda_gemm_launch(row->family, plan.tile, &p);
 }
 
-/* The candidate ABI hands over no context: three functions for every row. */
 /* clang-format off */
-#define GEMM(id, family, tile, text)                                                          \
-    static int supports_##id(const struct tilewise_signature *s)                                   \
-    { return supports(family, s); }                                                                \
-    static size_t scratch_##id(const struct tilewise_signature *s, uint32_t threads)               \
-    { (void)threads; return scratch_bytes(family, tile, s); }                                      \
-    static int run_##id(const struct tilewise_signature *s, const struct tilewise_args *args)      \
-    { return run(family, tile, s, args); }                                                         \
+#define GEMM(id, family_number, tile_number, text)                                                 \
+    static const struct row row_##id = { .family = family_number, .tile = tile_number };           \
     extern const struct tilewise_candidate id;                                                     \
     const struct tilewise_candidate id = {                                                         \
         .abi = TILEWISE_CANDIDATE_ABI, .bytes = sizeof(struct tilewise_candidate),                 \
-        .name = #id, .target = "cuda", .summary = text,                                            \
-        .supports = supports_##id, .scratch_bytes = scratch_##id, .run = run_##id,                 \
+        .name = #id, .target = "cuda", .summary = text, .context = &row_##id,                      \
+        .supports = supports, .scratch_bytes = scratch_bytes, .run = run,                          \
     };
 /* clang-format on */
 #define ADD(id, dtype)

@@ -135,7 +135,7 @@ static void *random_block(size_t count, bool wide)
 
 static void run_ours(struct job *j)
 {
-    j->kernel->run(&j->s, &j->args);
+    j->kernel->run(j->kernel, &j->s, &j->args);
 }
 
 static CBLAS_TRANSPOSE cblas_trans(unsigned trans)
@@ -233,7 +233,7 @@ static void job_make(struct job *j, const struct shape *shape, const struct opti
     j->a = random_block((size_t)(j->s.m * j->s.k), wide);
     j->b = random_block((size_t)(add ? j->s.m : j->s.k * j->s.n), wide);
     j->c = random_block((size_t)(j->s.m * j->s.n), wide);
-    size_t scratch = j->kernel->scratch_bytes(&j->s, (uint32_t)o->threads);
+    size_t scratch = j->kernel->scratch_bytes(j->kernel, &j->s, (uint32_t)o->threads);
     j->scratch = aligned_alloc(64, scratch + 64 - scratch % 64);
     j->args = (struct tilewise_args){ .abi = TILEWISE_CANDIDATE_ABI,
                                       .bytes = sizeof j->args,

@@ -33,10 +33,11 @@ cat >"$work/bad.c" <<'C'
 #include <signal.h>
 #include <unistd.h>
 #include "replayer/candidate.h"
-static int yes(const struct tilewise_signature *s) { return s->op == TILEWISE_OP_GEMM; }
-static int crash(const struct tilewise_signature *s, const struct tilewise_args *a) { (void)s; (void)a; return raise(SIGSEGV); }
-static int leave(const struct tilewise_signature *s, const struct tilewise_args *a) { (void)s; (void)a; _exit(0); }
-#define ROW(id) { TILEWISE_CANDIDATE_ABI, sizeof(struct tilewise_candidate), #id, "cpu", "bad", yes, 0, 0, id }
+#define SELF const struct tilewise_candidate *self, const struct tilewise_signature *s
+static int yes(SELF) { (void)self; return s->op == TILEWISE_OP_GEMM; }
+static int crash(SELF, const struct tilewise_args *a) { (void)self; (void)s; (void)a; return raise(SIGSEGV); }
+static int leave(SELF, const struct tilewise_args *a) { (void)self; (void)s; (void)a; _exit(0); }
+#define ROW(id) { TILEWISE_CANDIDATE_ABI, sizeof(struct tilewise_candidate), #id, "cpu", "bad", yes, 0, 0, id, 0, 0, 0 }
 static const struct tilewise_candidate rows[] = { ROW(crash), ROW(leave) };
 static const struct tilewise_candidate *const table[] = { &rows[0], &rows[1] };
 const struct tilewise_candidate *const *tilewise_candidates(uint32_t abi, size_t *count);

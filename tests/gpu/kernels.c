@@ -168,7 +168,7 @@ static bool random_signature(const struct tilewise_candidate *c, struct tilewise
             s.beta = TILEWISE_SCALAR_ONE;
         }
         *out = s;
-        if (c->supports(&s))
+        if (c->supports(c, &s))
             return true;
     }
     return false;
@@ -246,7 +246,7 @@ struct kernels_checked kernels_check(const struct tilewise_candidate *c,
                                   s->align_a ? 0 : below(3), false);
     struct buffer b = buffer_make(s->dtype_b, count[1], s->align_b ? 0 : below(3), false);
     struct buffer result = buffer_make(s->dtype_c, count[2], below(2), !reads_c);
-    size_t scratch_bytes = c->scratch_bytes ? c->scratch_bytes(s, 1) : 0;
+    size_t scratch_bytes = c->scratch_bytes ? c->scratch_bytes(c, s, 1) : 0;
     struct buffer scratch = buffer_make(TILEWISE_F32, (int64_t)(scratch_bytes + 3) / 4, 0, true);
     double *device = kernels_device_memory((size_t)elements * 16),
            *host = malloc((size_t)elements * 16);
@@ -262,7 +262,7 @@ struct kernels_checked kernels_check(const struct tilewise_candidate *c,
     struct kernels_checked out = { .worst = 0 };
     int error = cuda_ref_compute(s, &args, device, device + elements);
     kernels_must(cudaStreamSynchronize(kernels_stream), "the reference");
-    error = error ? error : c->run(s, &args);
+    error = error ? error : c->run(c, s, &args);
     kernels_must(cudaStreamSynchronize(kernels_stream), c->name);
     kernels_must(cudaMemcpy(host, device, (size_t)elements * 16, cudaMemcpyDeviceToHost),
                  "copy back");

@@ -101,7 +101,7 @@ static int call(const struct bench *x, const struct subject *who, int index)
     const struct tilewise_signature *s = &x->s;
     struct tilewise_args args = args_of(x, index);
     if (who->candidate)
-        return who->candidate->run(s, &args);
+        return who->candidate->run(who->candidate, s, &args);
     if (who->is_copy) /* reads and writes as much as an add does: three halves of y, twice */
         return (int)cudaMemcpyAsync(args.c, args.b, x->b_bytes / 2 * 3, cudaMemcpyDeviceToDevice,
                                     kernels_stream);
@@ -290,7 +290,7 @@ static void bench_all(struct bench *x)
     for (size_t i = 0; i < count; i++) {
         const struct tilewise_candidate *c = all[i];
         if (strcmp(c->target, "cuda") != 0 || !strstr(c->name, kernels_options.only) ||
-            !c->supports(&x->s))
+            !c->supports(c, &x->s))
             continue;
         if (x->s.m * x->s.n <= 1 << 21) {
             struct kernels_checked one = kernels_check(c, &x->s);
@@ -300,7 +300,7 @@ static void bench_all(struct bench *x)
                 printf("{\"wrong\":\"%s\",\"case\":\"%s\",\"what\":\"%s\"}\n", c->name,
                        signature_describe(&x->s, text, sizeof text), one.what);
         }
-        size_t scratch = c->scratch_bytes ? c->scratch_bytes(&x->s, 1) : 0;
+        size_t scratch = c->scratch_bytes ? c->scratch_bytes(c, &x->s, 1) : 0;
         x->scratch = scratch ? kernels_device_memory(scratch) : NULL;
         struct subject base = { NULL, false }, copy = { NULL, true }, ours = { c, false };
         double bytes = signature_bytes(&x->s), flops = signature_flops(&x->s);

@@ -237,12 +237,12 @@ static inline void kernel_case_run(struct kernel_case *k, const struct tilewise_
                                    uint32_t threads)
 {
     memcpy(k->c.data, k->before.data, k->c.bytes);
-    size_t need = kernel->scratch_bytes ? kernel->scratch_bytes(&k->s, threads) : 0;
+    size_t need = kernel->scratch_bytes ? kernel->scratch_bytes(kernel, &k->s, threads) : 0;
     struct guarded scratch = guarded_make((need + 63) / 64 * 64);
     k->args.scratch = scratch.data;
     k->args.threads = threads;
-    cr_assert_eq(kernel->supports(&k->s), 1, "%s does not support the case", kernel->name);
-    cr_assert_eq(kernel->run(&k->s, &k->args), 0);
+    cr_assert_eq(kernel->supports(kernel, &k->s), 1, "%s does not support the case", kernel->name);
+    cr_assert_eq(kernel->run(kernel, &k->s, &k->args), 0);
     cr_assert(guarded_is_intact(&scratch), "%s wrote before its scratch", kernel->name);
     guarded_free(&scratch);
 }
@@ -315,7 +315,7 @@ static inline void kernel_case_check(struct kernel_case *k, const char *what)
 static inline bool kernel_is_here(const struct tilewise_candidate *kernel,
                                   const struct tilewise_signature *s)
 {
-    return strcmp(kernel->target, KERNEL_TARGET) == 0 && kernel->supports(s) == 1;
+    return strcmp(kernel->target, KERNEL_TARGET) == 0 && kernel->supports(kernel, s) == 1;
 }
 
 #endif

@@ -175,7 +175,7 @@ static inline int fixture_baseline(struct backend_session *session, size_t index
     session->clock_ns += session->price_ns[index];
     if (session->signature.m > 256)
         return 0; /* a ceiling: only its simulated time matters */
-    return ref_candidate.run(&session->signature, args);
+    return ref_candidate.run(&ref_candidate, &session->signature, args);
 }
 
 static inline double fixture_burst(struct backend_session *session,

@@ -123,7 +123,7 @@ Test(add, rounds_once_on_every_instruction_set)
         for (int e = 0; e < 40; e++)
             x[e] = 1 + 0x1p-12f, y[e] = -1;
         struct tilewise_args args = { .b = x, .c = y, .alpha = &alpha, .threads = 1 };
-        cr_assert_eq(all[i]->run(&s, &args), 0);
+        cr_assert_eq(all[i]->run(all[i], &s, &args), 0);
         for (int e = 0; e < 40; e++)
             cr_expect_eq(y[e], 0x1p-11f + 0x1p-24f, "%s element %d", all[i]->name, e);
     }
@@ -141,7 +141,7 @@ Test(add, x_and_y_may_be_the_same)
         for (int e = 0; e < 77; e++)
             y[e] = e;
         struct tilewise_args args = { .b = y, .c = y, .alpha = &alpha, .threads = 1 };
-        cr_assert_eq(all[i]->run(&s, &args), 0);
+        cr_assert_eq(all[i]->run(all[i], &s, &args), 0);
         for (int e = 0; e < 77; e++)
             cr_expect_eq(y[e], 3. * e, "%s element %d", all[i]->name, e);
     }

@@ -4,7 +4,6 @@
  * example of docs/candidate-abi.md.
  */
 #include <criterion/criterion.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +16,6 @@
 static char directory[64], plugin[96];
 static struct candidates all;
 static struct fault fault;
-
-/* Top of the source tree, from this file's name. */
-static const char *source_root(void)
-{
-    static char path[4096];
-    if (path[0] == '\0') {
-        char copy[4096];
-        snprintf(copy, sizeof copy, "%s", __FILE__);
-        snprintf(path, sizeof path, "%s/../..", dirname(copy));
-    }
-    return path;
-}
 
 static void make_directory(void)
 {
@@ -51,8 +38,8 @@ TestSuite(candidates, .init = make_directory, .fini = remove_directory);
 static void compile(const char *source)
 {
     char command[8192];
-    snprintf(command, sizeof command, "cc -shared -fPIC -Wall -Werror -I%s %s -o %s", source_root(),
-             source, plugin);
+    snprintf(command, sizeof command, "cc -shared -fPIC -Wall -Werror -I%s %s -o %s",
+             TILEWISE_SOURCE, source, plugin);
     cr_assert_eq(system(command), 0, "%s", command);
     cr_assert_eq(chmod(plugin, 0755), 0);
 }
@@ -70,10 +57,11 @@ static void compile_text(const char *text)
 
 #define PLUGIN(abi_value, bytes_value, run_value, answer)                                          \
     "#include \"replayer/candidate.h\"\n"                                                          \
-    "static int yes(const struct tilewise_signature *s) { (void)s; return 1; }\n"                  \
-    "static int run(const struct tilewise_signature *s, const struct tilewise_args *a)\n"          \
-    "{ (void)s; (void)a; return 0; }\n"                                                            \
-    "int (*used)(const struct tilewise_signature *, const struct tilewise_args *) = run;\n"        \
+    "#define SELF const struct tilewise_candidate *self, const struct tilewise_signature *s\n"     \
+    "static int yes(SELF) { (void)self; (void)s; return 1; }\n"                                    \
+    "static int run(SELF, const struct tilewise_args *a)\n"                                        \
+    "{ (void)self; (void)s; (void)a; return 0; }\n"                                                \
+    "int (*used)(SELF, const struct tilewise_args *) = run;\n"                                     \
     "static const struct tilewise_candidate one = { .abi = " abi_value ", .bytes = " bytes_value   \
     ", .name = \"one\", .target = \"cpu\", .summary = \"s\", .supports = yes, .run = " run_value   \
     " };\n"                                                                                        \
@@ -97,7 +85,7 @@ static void compile_documented_example(void)
     snprintf(command, sizeof command,
              "sed -n '/^```c$/,/^```$/p' %s/docs/candidate-abi.md | "
              "sed '/^```/d' > %s/plugin.c",
-             source_root(), directory);
+             TILEWISE_SOURCE, directory);
     cr_assert_eq(system(command), 0);
     snprintf(command, sizeof command, "%s/plugin.c", directory);
     compile(command);
@@ -126,20 +114,20 @@ Test(candidates, documented_plugin_loads_and_computes)
         .ldb = 1,
         .ldc = 1,
     };
-    cr_assert_eq(c->supports(&s), 1);
+    cr_assert_eq(c->supports(c, &s), 1);
     float x[] = { 1, 2, 3 }, y[] = { 10, 20, 30 }, alpha = 2;
     struct tilewise_args args = { .b = x, .c = y, .alpha = &alpha };
-    cr_assert_eq(c->run(&s, &args), 0);
+    cr_assert_eq(c->run(c, &s, &args), 0);
     cr_assert(y[0] == 12 && y[1] == 24 && y[2] == 36);
     s.ldb = 2;
-    cr_assert_eq(c->supports(&s), 0);
+    cr_assert_eq(c->supports(c, &s), 0);
 }
 
 Test(candidates, wrong_abi_names_both_numbers)
 {
     compile_text(PLUGIN("7", "sizeof one", "run", "table"));
     expect_refusal(ST_VERSION, "candidate ABI 7");
-    cr_assert_not_null(strstr(fault.text, "has ABI 1"), "%s", fault.text);
+    cr_assert_not_null(strstr(fault.text, "has ABI 2"), "%s", fault.text);
 }
 
 Test(candidates, short_struct_names_both_sizes)
@@ -157,7 +145,7 @@ Test(candidates, missing_run_is_named)
 Test(candidates, plugin_may_decline_the_abi)
 {
     compile_text(PLUGIN("TILEWISE_CANDIDATE_ABI", "sizeof one", "run", "0"));
-    expect_refusal(ST_VERSION, "does not serve candidate ABI 1");
+    expect_refusal(ST_VERSION, "does not serve candidate ABI 2");
 }
 
 Test(candidates, object_without_the_symbol)

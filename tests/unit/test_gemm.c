@@ -305,13 +305,13 @@ Test(gemm, supports_says_no)
         struct tilewise_signature s = kernel_gemm(TILEWISE_F32, 4, 4, 4);
         kernel_set_ld(&s, 0);
         s.uplo = TILEWISE_LOWER;
-        cr_expect_eq(all[i]->supports(&s), 0, "%s and one triangle", all[i]->name);
+        cr_expect_eq(all[i]->supports(all[i], &s), 0, "%s and one triangle", all[i]->name);
         s.uplo = TILEWISE_FULL, s.batch_kind = TILEWISE_BATCH_POINTERS;
-        cr_expect_eq(all[i]->supports(&s), 0, "%s and pointers", all[i]->name);
+        cr_expect_eq(all[i]->supports(all[i], &s), 0, "%s and pointers", all[i]->name);
         s.batch_kind = TILEWISE_BATCH_NONE, s.dtype_b = TILEWISE_F64;
-        cr_expect_eq(all[i]->supports(&s), 0, "%s and mixed types", all[i]->name);
+        cr_expect_eq(all[i]->supports(all[i], &s), 0, "%s and mixed types", all[i]->name);
         s.dtype_b = TILEWISE_F32, s.flags = TILEWISE_NOT_REPLAYABLE;
-        cr_expect_eq(all[i]->supports(&s), 0, "%s and work not understood", all[i]->name);
+        cr_expect_eq(all[i]->supports(all[i], &s), 0, "%s and work not understood", all[i]->name);
     }
 }
 

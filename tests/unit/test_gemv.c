@@ -104,5 +104,5 @@ Test(gemv, y_with_increment_zero_is_refused)
     const struct tilewise_candidate *const *all = builtin_candidates(&count);
     s.ldc = s.ldd = 0;
     for (size_t i = 0; i + 2 < count; i++)
-        cr_expect_eq(all[i]->supports(&s), 0, "%s", all[i]->name);
+        cr_expect_eq(all[i]->supports(all[i], &s), 0, "%s", all[i]->name);
 }

@@ -77,7 +77,9 @@ static int own_baseline(struct backend_session *session, size_t index,
     clock_ns += 10;
     (void)index;
     /* A ceiling: only its simulated time matters. */
-    return session->signature.m > 256 ? 0 : ref_candidate.run(&session->signature, args);
+    return session->signature.m > 256
+               ? 0
+               : ref_candidate.run(&ref_candidate, &session->signature, args);
 }
 
 static double own_burst(struct backend_session *session, const struct backend_burst *burst)
@@ -128,15 +130,18 @@ static struct backend device(void)
     return b;
 }
 
-static int supports(const struct tilewise_signature *s)
+static int supports(const struct tilewise_candidate *self, const struct tilewise_signature *s)
 {
+    (void)self;
     return s->m == 8;
 }
 
-static int run_quick(const struct tilewise_signature *s, const struct tilewise_args *args)
+static int run_quick(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+                     const struct tilewise_args *args)
 {
+    (void)self;
     clock_ns += 400;
-    return ref_candidate.run(s, args);
+    return ref_candidate.run(&ref_candidate, s, args);
 }
 
 static const struct tilewise_candidate quick = { .abi = TILEWISE_CANDIDATE_ABI,

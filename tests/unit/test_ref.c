@@ -138,8 +138,8 @@ Test(ref, candidate_leaves_the_other_triangle_alone)
     float c[4] = { -1, -1, -1, -1 };
     struct tilewise_args args = args_of(a_columns, NULL, c, one_zero);
     s.uplo = TILEWISE_LOWER;
-    cr_assert_eq(ref_candidate.supports(&s), 1);
-    cr_assert_eq(ref_candidate.run(&s, &args), 0);
+    cr_assert_eq(ref_candidate.supports(&ref_candidate, &s), 1);
+    cr_assert_eq(ref_candidate.run(&ref_candidate, &s, &args), 0);
     cr_expect_eq(c[1], 32);
     cr_expect_eq(c[2], -1);
 }
@@ -293,9 +293,9 @@ Test(ref, candidate_agrees_over_block_edges)
     struct tilewise_signature s = gemm_2x2x3();
     s.m = M, s.n = N, s.k = K, s.lda = M, s.ldb = K, s.ldc = s.ldd = M;
     struct tilewise_args args = args_of(a, b, c, one_zero);
-    cr_assert_eq(ref_candidate.supports(&s), 1);
+    cr_assert_eq(ref_candidate.supports(&ref_candidate, &s), 1);
     cr_assert_eq(ref_compute(&s, &args, got, magnitude), 0);
-    cr_assert_eq(ref_candidate.run(&s, &args), 0);
+    cr_assert_eq(ref_candidate.run(&ref_candidate, &s, &args), 0);
     for (int i = 0; i < M * N; i++)
         cr_assert_eq(got[i], (double)c[i], "element %d", i);
 }
@@ -305,7 +305,7 @@ Test(null, touches_nothing)
     struct tilewise_signature s = gemm_2x2x3();
     float c[4] = { 1, 2, 3, 4 };
     struct tilewise_args args = args_of(a_columns, b_columns, c, one_zero);
-    cr_expect_eq(null_candidate.supports(&s), 1);
-    cr_expect_eq(null_candidate.run(&s, &args), 0);
+    cr_expect_eq(null_candidate.supports(&null_candidate, &s), 1);
+    cr_expect_eq(null_candidate.run(&null_candidate, &s, &args), 0);
     cr_expect_eq(c[0], 1);
 }

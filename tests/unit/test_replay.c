@@ -3,6 +3,7 @@
  * The whole loop with a simulated machine: children, rows, result file.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -11,14 +12,16 @@
 
 /* ---- candidates ---- */
 
-static int any(const struct tilewise_signature *s)
+static int any(const struct tilewise_candidate *self, const struct tilewise_signature *s)
 {
+    (void)self;
     (void)s;
     return 1;
 }
 
-static int none(const struct tilewise_signature *s)
+static int none(const struct tilewise_candidate *self, const struct tilewise_signature *s)
 {
+    (void)self;
     (void)s;
     return 0;
 }
@@ -26,41 +29,66 @@ static int none(const struct tilewise_signature *s)
 static int costs(double ns, const struct tilewise_signature *s, const struct tilewise_args *args)
 {
     fixture_session.clock_ns += ns;
-    return ref_candidate.run(s, args);
+    return ref_candidate.run(&ref_candidate, s, args);
 }
 
-static int run_fast(const struct tilewise_signature *s, const struct tilewise_args *args)
+static int run_fast(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+                    const struct tilewise_args *args)
 {
+    (void)self;
     return costs(500, s, args);
 }
 
-static int run_between(const struct tilewise_signature *s, const struct tilewise_args *args)
+static int run_between(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+                       const struct tilewise_args *args)
 {
+    (void)self;
     return costs(900, s, args);
 }
 
-static int run_equal(const struct tilewise_signature *s, const struct tilewise_args *args)
+static int run_equal(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+                     const struct tilewise_args *args)
 {
+    (void)self;
     return costs(800, s, args);
 }
 
-static int run_wrong(const struct tilewise_signature *s, const struct tilewise_args *args)
+static int run_wrong(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+                     const struct tilewise_args *args)
 {
+    (void)self;
     int error = costs(1, s, args);
     *(float *)args->c += 1;
     return error;
 }
 
-static int run_crash(const struct tilewise_signature *s, const struct tilewise_args *args)
+static int run_crash(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+                     const struct tilewise_args *args)
 {
+    (void)self;
     (void)s;
     (void)args;
     return raise(SIGSEGV);
 }
 
-static int refuse(void)
+static int refuse(const struct tilewise_candidate *self)
 {
+    (void)self;
     return -1;
+}
+
+static int run_not(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+                   const struct tilewise_args *args)
+{
+    (void)self;
+    (void)s;
+    (void)args;
+    return -EIO;
+}
+
+static const char *complain(const struct tilewise_candidate *self)
+{
+    return self->context ? self->context : "";
 }
 
 #define CANDIDATE(id, run_function, supports_function, target_name, ...)                           \
@@ -80,6 +108,11 @@ CANDIDATE(crash, run_crash, any, "cpu", );
 CANDIDATE(unable, run_fast, none, "cpu", );
 CANDIDATE(elsewhere, run_fast, any, "cuda", );
 CANDIDATE(unwilling, run_fast, any, "cpu", .init = refuse);
+CANDIDATE(plaintive, run_fast, any, "cpu", .init = refuse, .complaint = complain,
+          .context = "no such device");
+CANDIDATE(refused, run_not, any, "cpu", .complaint = complain, .context = "launch refused");
+CANDIDATE(silent, run_not, any, "cpu", .complaint = complain);
+CANDIDATE(varying, run_fast, any, "cpu", .flags = TILEWISE_CANDIDATE_VARIES);
 #undef CANDIDATE
 
 /* ---- one run ---- */
@@ -200,6 +233,27 @@ Test(replay, ratios_against_both_baselines)
     cr_assert_eq(c->call, RESULT_FASTER);
     cr_assert_float_eq(c->time_ns, 500, 1);
     cr_assert(c->deterministic);
+}
+
+Test(replay, a_candidate_says_itself_why_it_cannot)
+{
+    add_item(4, 100, PLAN_MEASURE);
+    offer(&plaintive), offer(&refused), offer(&silent);
+    run(options_for_test());
+    cr_assert_eq(find(0, "plaintive")->status, RESULT_UNSUPPORTED);
+    cr_assert_str_eq(find(0, "plaintive")->reason, "no such device");
+    cr_assert_eq(find(0, "refused")->status, RESULT_FAILED);
+    cr_assert_str_eq(find(0, "refused")->reason, "launch refused");
+    cr_assert_not_null(strstr(find(0, "silent")->reason, "run() returned -5"));
+}
+
+Test(replay, a_candidate_that_varies_is_not_deterministic_however_it_ran)
+{
+    add_item(4, 100, PLAN_MEASURE);
+    offer(&varying);
+    run(options_for_test());
+    cr_assert_eq(find(0, "varying")->status, RESULT_PASSED);
+    cr_assert_not(find(0, "varying")->deterministic);
 }
 
 Test(replay, call_is_against_the_best_not_the_recorded)

@@ -23,17 +23,22 @@ static inline int call_subject(void *context, const struct tilewise_args *args)
     return subject->run(subject->s, args);
 }
 
+static inline struct verify_report verify_on_fixture(struct verify_job job)
+{
+    struct verify_report report;
+    job.backend = &fixture_backend;
+    job.session = &fixture_session;
+    verify_subject(&job, &report);
+    return report;
+}
+
 /* `job`: signature, reference, seed, and what else differs from nothing. */
 static inline struct verify_report verify_kernel(struct verify_job job, kernel *run)
 {
     struct subject subject = { job.signature, run };
-    struct verify_report report;
-    job.backend = &fixture_backend;
-    job.session = &fixture_session;
     job.run = call_subject;
     job.context = &subject;
-    verify_subject(&job, &report);
-    return report;
+    return verify_on_fixture(job);
 }
 
 static inline struct verify_report verify(const struct tilewise_signature *s, kernel *run)
@@ -44,7 +49,7 @@ static inline struct verify_report verify(const struct tilewise_signature *s, ke
 
 static inline int right(const struct tilewise_signature *s, const struct tilewise_args *args)
 {
-    return ref_candidate.run(s, args);
+    return ref_candidate.run(&ref_candidate, s, args);
 }
 
 static inline int does_nothing(const struct tilewise_signature *s, const struct tilewise_args *args)
