@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analysis/schema.h"
+#include "traces/schema.h"
 
 /*   map, key in YAML, member, type, C type, default, min, max */
 /* clang-format off */

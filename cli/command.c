@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/suggest.h"
+#include "traces/suggest.h"
 
 const struct command commands[] = {
 #define ROW(name, summary) { #name, summary, cmd_##name },

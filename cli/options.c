@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/schema.h"
-#include "analysis/suggest.h"
 #include "cli/command.h"
+#include "traces/schema.h"
+#include "traces/suggest.h"
 
 enum { ROWS_MAX = 48, OPTIONS_MAX = 2 * ROWS_MAX + 8, NAME_MAX_BYTES = 64 };
 

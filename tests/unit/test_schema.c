@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/scalar.h"
-#include "analysis/schema.h"
-#include "analysis/suggest.h"
+#include "traces/scalar.h"
+#include "traces/schema.h"
+#include "traces/suggest.h"
 
 static double high, share, pause_s;
 static uint64_t windows, budget;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/scalar.h"
+#include "traces/scalar.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
  *
  * "did you mean": the known word that is nearest to a mistyped one.
  */
-#ifndef TILEWISE_ANALYSIS_SUGGEST_H
-#define TILEWISE_ANALYSIS_SUGGEST_H
+#ifndef TILEWISE_TRACES_SUGGEST_H
+#define TILEWISE_TRACES_SUGGEST_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * One value as people write it, in a YAML file, an environment variable or a flag. Every function
  * takes the whole text or refuses it, leaves *out alone when it refuses, and never overflows.
  */
-#ifndef TILEWISE_ANALYSIS_SCALAR_H
-#define TILEWISE_ANALYSIS_SCALAR_H
+#ifndef TILEWISE_TRACES_SCALAR_H
+#define TILEWISE_TRACES_SCALAR_H
 
 #include <stdbool.h>
 #include <stdint.h>

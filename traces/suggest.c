@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/suggest.h"
+#include "traces/suggest.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * plain values exist; lists, anchors, aliases and tags are refused, and so is anything deeper than
  * 16 levels, longer than 64 KiB or with more than 4,096 brackets. One thread.
  */
-#ifndef TILEWISE_ANALYSIS_SCHEMA_H
-#define TILEWISE_ANALYSIS_SCHEMA_H
+#ifndef TILEWISE_TRACES_SCHEMA_H
+#define TILEWISE_TRACES_SCHEMA_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analysis/schema.h"
+#include "traces/schema.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "analysis/scalar.h"
-#include "analysis/suggest.h"
+#include "traces/scalar.h"
+#include "traces/suggest.h"
 
 enum { FILE_BYTES_MAX = 64 << 10, DEPTH_MAX = 16, BRACKETS_MAX = 4096, FIELDS_MAX = 64 };
 
