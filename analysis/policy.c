@@ -37,5 +37,6 @@ enum status policy_read(struct policy *p, const char *path, struct fault *fault)
 {
     struct policy_fields fields;
     policy_default(p);
-    return path[0] ? schema_read_file(policy_bind(p, &fields), path, fault) : ST_OK;
+    return path[0] ? schema_read_file(policy_bind(p, &fields), path, SCHEMA_BYTES_MAX, fault)
+                   : ST_OK;
 }

@@ -273,7 +273,7 @@ static int apply_file(struct parse *p)
     struct fault fault;
     if (!p->config)
         p->config = from_environment("config", name);
-    if (!p->config || schema_read_file(p->fields, p->config, &fault) == ST_OK)
+    if (!p->config || schema_read_file(p->fields, p->config, SCHEMA_BYTES_MAX, &fault) == ST_OK)
         return -1;
     return command_fault(p->usage->command, &fault);
 }

@@ -13,7 +13,7 @@
 #include "traces/scalar.h"
 #include "traces/suggest.h"
 
-enum { FILE_BYTES_MAX = 64 << 10, DEPTH_MAX = 16, BRACKETS_MAX = 4096, FIELDS_MAX = 64 };
+enum { DEPTH_MAX = 16, FIELDS_MAX = 64, BYTES_PER_BRACKET = 16 };
 
 /* Texts of a file outlive the parser and are never freed: this list keeps them in sight of leak
  * checkers. */
@@ -35,43 +35,37 @@ static const char *keep(const char *text)
 }
 
 static const char *const type_words[] = {
-    [SCHEMA_FLAG] = "true or false",        [SCHEMA_TEXT] = "a text",
-    [SCHEMA_COUNT] = "a whole number",      [SCHEMA_BYTES] = "a size like 512M",
-    [SCHEMA_SECONDS] = "a time like 1.5s",  [SCHEMA_REAL] = "a number",
-    [SCHEMA_CHOICE] = "one of the choices", [SCHEMA_MAP] = "a map",
+    [SCHEMA_FLAG] = "true or false",
+    [SCHEMA_TEXT] = "a text",
+    [SCHEMA_COUNT] = "a whole number",
+    [SCHEMA_BYTES] = "a size like 512M",
+    [SCHEMA_SECONDS] = "a time like 1.5s",
+    [SCHEMA_REAL] = "a number",
+    [SCHEMA_CHOICE] = "one of the choices",
+    [SCHEMA_WORD] = "one of the choices",
+    [SCHEMA_MAP] = "a map",
+    [SCHEMA_LIST] = "a list",
+    [SCHEMA_ANY] = "anything",
 };
 
-/* Offer every word of "a|b|c" that is near `text`; true if it is one of them. */
-static bool find_choice(const char *choices, const char *text, char near[64])
+/* The place of `text` in "a|b|c"; -1: it is none of them, and the nearest stands in `near`. */
+static int64_t find_choice(const char *choices, const char *text, char near[64])
 {
     const char *best = NULL;
-    for (const char *p = choices; *p;) {
+    int64_t place = 0;
+    for (const char *p = choices; *p; place++) {
         size_t length = strcspn(p, "|");
         char word[64];
         snprintf(word, sizeof word, "%.*s", (int)length, p);
         if (strcmp(word, text) == 0)
-            return true;
+            return place;
         const char *before = best;
         suggest_offer(text, word, &best);
         if (best != before)
             best = strcpy(near, word);
         p += length + (p[length] == '|');
     }
-    return false;
-}
-
-static enum status set_choice(const struct schema_field *field, const char *text,
-                              struct fault *fault)
-{
-    char near[64] = "";
-    if (!find_choice(field->choices, text, near))
-        return fault_set(fault, ST_INVALID, "expects one of %s, not '%s'%s%s%s", field->choices,
-                         text, near[0] ? " (did you mean '" : "", near, near[0] ? "'?)" : "");
-    const char *kept = keep(text);
-    if (!kept)
-        return fault_set(fault, ST_NOMEM, "out of memory");
-    *(const char **)field->value = kept;
-    return ST_OK;
+    return -1;
 }
 
 static enum status set_text(const struct schema_field *field, const char *text, struct fault *fault)
@@ -80,6 +74,20 @@ static enum status set_text(const struct schema_field *field, const char *text, 
     if (!kept)
         return fault_set(fault, ST_NOMEM, "out of memory");
     *(const char **)field->value = kept;
+    return ST_OK;
+}
+
+static enum status set_choice(const struct schema_field *field, const char *text,
+                              struct fault *fault)
+{
+    char near[64] = "";
+    int64_t place = find_choice(field->choices, text, near);
+    if (place < 0)
+        return fault_set(fault, ST_INVALID, "expects one of %s, not '%s'%s%s%s", field->choices,
+                         text, near[0] ? " (did you mean '" : "", near, near[0] ? "'?)" : "");
+    if (field->type == SCHEMA_CHOICE)
+        return set_text(field, text, fault);
+    *(uint64_t *)field->value = (uint64_t)place;
     return ST_OK;
 }
 
@@ -134,6 +142,7 @@ enum status schema_set(const struct schema_field *field, const char *text, struc
     case SCHEMA_TEXT:
         return set_text(field, text, fault);
     case SCHEMA_CHOICE:
+    case SCHEMA_WORD:
         return set_choice(field, text, fault);
     case SCHEMA_COUNT:
     case SCHEMA_BYTES:
@@ -141,7 +150,10 @@ enum status schema_set(const struct schema_field *field, const char *text, struc
     case SCHEMA_SECONDS:
     case SCHEMA_REAL:
         return set_real(field, text, fault);
+    case SCHEMA_ANY:
+        return ST_OK;
     case SCHEMA_MAP:
+    case SCHEMA_LIST:
         break;
     }
     return wrong_type(field, text, fault);
@@ -187,12 +199,13 @@ static enum status step(struct walk *w)
     const yaml_event_t *e = &w->event;
     if (e->type == YAML_ALIAS_EVENT)
         return complain(w, "aliases are not supported: write the value out");
-    if (e->type == YAML_SEQUENCE_START_EVENT)
-        return complain(w, "lists are not supported here");
-    bool map = e->type == YAML_MAPPING_START_EVENT, scalar = e->type == YAML_SCALAR_EVENT;
-    if ((map && e->data.mapping_start.anchor) || (scalar && e->data.scalar.anchor))
+    bool map = e->type == YAML_MAPPING_START_EVENT, list = e->type == YAML_SEQUENCE_START_EVENT,
+         scalar = e->type == YAML_SCALAR_EVENT;
+    if ((map && e->data.mapping_start.anchor) || (list && e->data.sequence_start.anchor) ||
+        (scalar && e->data.scalar.anchor))
         return complain(w, "anchors are not supported: write the value out");
-    if ((map && e->data.mapping_start.tag) || (scalar && e->data.scalar.tag))
+    if ((map && e->data.mapping_start.tag) || (list && e->data.sequence_start.tag) ||
+        (scalar && e->data.scalar.tag))
         return complain(w, "tags are not supported: remove it");
     return ST_OK;
 }
@@ -240,13 +253,25 @@ static enum status find_field(struct walk *w, const struct schema_field *fields,
     return unknown_key(w, fields, key);
 }
 
+static enum status wrong_kind(struct walk *w, const struct schema_field *field)
+{
+    static const char *const kinds[] = {
+        [YAML_SCALAR_EVENT] = "a value",
+        [YAML_MAPPING_START_EVENT] = "a map",
+        [YAML_SEQUENCE_START_EVENT] = "a list",
+    };
+    return complain(w, "%s expects %s, not %s", field->name, type_words[field->type],
+                    kinds[w->event.type]);
+}
+
 static enum status read_value(struct walk *w, const struct schema_field *field)
 {
     if (w->event.type != YAML_SCALAR_EVENT)
-        return complain(w, "%s expects %s, not a map", field->name, type_words[field->type]);
+        return wrong_kind(w, field);
     const char *text = scalar_of(w);
     bool quoted = w->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-    bool wants_text = field->type == SCHEMA_TEXT || field->type == SCHEMA_CHOICE;
+    bool wants_text =
+        field->type == SCHEMA_TEXT || field->type == SCHEMA_CHOICE || field->type == SCHEMA_WORD;
     if (strlen(text) != w->event.data.scalar.length)
         return complain(w, "%s holds a zero byte", field->name);
     if (quoted && !wants_text)
@@ -259,44 +284,141 @@ static enum status read_value(struct walk *w, const struct schema_field *field)
     return st == ST_OK ? ST_OK : fault_set(w->fault, st, "%s: %s", w->name, fault.text);
 }
 
+static bool opens(const struct walk *w)
+{
+    return w->event.type == YAML_MAPPING_START_EVENT || w->event.type == YAML_SEQUENCE_START_EVENT;
+}
+
+static bool closes(const struct walk *w)
+{
+    return w->event.type == YAML_MAPPING_END_EVENT || w->event.type == YAML_SEQUENCE_END_EVENT;
+}
+
+/* Whatever it is: returns with its end as the event. */
+static enum status pass_over(struct walk *w, unsigned depth)
+{
+    unsigned open = depth - 1; /* a map or a list here would be the one at `depth` */
+    for (;;) {
+        open += opens(w);
+        open -= closes(w);
+        if (open > DEPTH_MAX)
+            return complain(w, "more than %d levels deep", DEPTH_MAX);
+        if (open == depth - 1)
+            return ST_OK;
+        enum status st = step(w);
+        if (st != ST_OK)
+            return st;
+    }
+}
+
+static enum status read_field(struct walk *w, const struct schema_field *field, unsigned depth);
+
+static enum status find_missing(struct walk *w, const struct schema_field *fields,
+                                const bool *given, yaml_mark_t begin)
+{
+    char text[120];
+    for (size_t i = 0; fields[i].name; i++) {
+        if (!fields[i].required || given[i])
+            continue;
+        snprintf(text, sizeof text, "key '%.80s' is missing", fields[i].name);
+        return complain_at(w, begin, text);
+    }
+    return ST_OK;
+}
+
 /* The event is the start of a map; returns with its end as the event. */
 static enum status read_map(struct walk *w, const struct schema_field *fields, unsigned depth)
 {
     bool given[FIELDS_MAX] = { false };
+    yaml_mark_t begin = w->event.start_mark;
     if (depth > DEPTH_MAX)
         return complain(w, "more than %d levels deep", DEPTH_MAX);
     for (;;) {
         enum status st = step(w);
-        if (st != ST_OK || w->event.type == YAML_MAPPING_END_EVENT)
-            return st;
-        const struct schema_field *field = NULL;
-        if ((st = find_field(w, fields, given, &field)) != ST_OK || (st = step(w)) != ST_OK)
-            return st;
-        if (field->type != SCHEMA_MAP)
-            st = read_value(w, field);
-        else if (w->event.type != YAML_MAPPING_START_EVENT)
-            st = complain(w, "%s expects a map", field->name);
-        else
-            st = read_map(w, field->fields, depth + 1);
         if (st != ST_OK)
             return st;
+        if (w->event.type == YAML_MAPPING_END_EVENT)
+            return find_missing(w, fields, given, begin);
+        const struct schema_field *field = NULL;
+        if ((st = find_field(w, fields, given, &field)) != ST_OK || (st = step(w)) != ST_OK ||
+            (st = read_field(w, field, depth + 1)) != ST_OK)
+            return st;
+    }
+}
+
+/* The event is the start of an item. */
+static enum status read_item(struct walk *w, const struct schema_field *list, unsigned depth)
+{
+    yaml_mark_t begin = w->event.start_mark;
+    struct schema_field value = list->fields[0];
+    bool is_value = value.name && value.name[0] == '\0';
+    value.name = list->name; /* what a message calls it */
+    enum status st;
+    if (is_value)
+        st = read_field(w, &value, depth);
+    else if (w->event.type != YAML_MAPPING_START_EVENT)
+        st = complain(w, "%s expects a list of maps", list->name);
+    else
+        st = read_map(w, list->fields, depth);
+    struct fault fault;
+    if (st != ST_OK || (st = list->take(list->context, &fault)) == ST_OK)
+        return st;
+    if (st == ST_INVALID)
+        return complain_at(w, begin, fault.text);
+    return fault_set(w->fault, st, "%s: %s", w->name, fault.text);
+}
+
+/* The event is the start of a list; returns with its end as the event. */
+static enum status read_list(struct walk *w, const struct schema_field *list, unsigned depth)
+{
+    if (depth > DEPTH_MAX)
+        return complain(w, "more than %d levels deep", DEPTH_MAX);
+    for (;;) {
+        enum status st = step(w);
+        if (st != ST_OK || w->event.type == YAML_SEQUENCE_END_EVENT)
+            return st;
+        if ((st = read_item(w, list, depth + 1)) != ST_OK)
+            return st;
+    }
+}
+
+/* The event is the start of what belongs to the field. */
+static enum status read_field(struct walk *w, const struct schema_field *field, unsigned depth)
+{
+    switch (field->type) {
+    case SCHEMA_ANY:
+        return pass_over(w, depth);
+    case SCHEMA_MAP:
+        if (w->event.type != YAML_MAPPING_START_EVENT)
+            return complain(w, "%s expects a map", field->name);
+        return read_map(w, field->fields, depth);
+    case SCHEMA_LIST:
+        if (w->event.type != YAML_SEQUENCE_START_EVENT)
+            return wrong_kind(w, field);
+        return read_list(w, field, depth);
+    default:
+        return read_value(w, field);
     }
 }
 
 /* Stream start, at most one document that is a map (or nothing at all), stream end. */
 static enum status read_stream(struct walk *w, const struct schema_field *fields)
 {
+    static const bool nothing_given[FIELDS_MAX];
     enum status st;
     if ((st = step(w)) != ST_OK || (st = step(w)) != ST_OK)
         return st;
+    yaml_mark_t begin = w->event.start_mark;
     if (w->event.type == YAML_STREAM_END_EVENT)
-        return ST_OK;
+        return find_missing(w, fields, nothing_given, begin);
     if ((st = step(w)) != ST_OK)
         return st;
     bool nothing = w->event.type == YAML_SCALAR_EVENT && !*scalar_of(w);
     if (w->event.type == YAML_MAPPING_START_EVENT)
         st = read_map(w, fields, 1);
-    else if (!nothing)
+    else if (nothing)
+        st = find_missing(w, fields, nothing_given, begin);
+    else
         st = complain(w, "expected a map of keys and values");
     if (st != ST_OK || (st = step(w)) != ST_OK || (st = step(w)) != ST_OK)
         return st;
@@ -306,21 +428,22 @@ static enum status read_stream(struct walk *w, const struct schema_field *fields
 }
 
 /* libyaml's scanner takes quadratic time on deeply nested brackets. */
-static bool too_many_brackets(const char *text, size_t bytes)
+static size_t count_brackets(const char *text, size_t bytes)
 {
     size_t brackets = 0;
     for (size_t i = 0; i < bytes; i++)
         brackets += text[i] == '[' || text[i] == '{';
-    return brackets > BRACKETS_MAX;
+    return brackets;
 }
 
 enum status schema_read_text(const struct schema_field *fields, const char *name, const char *text,
-                             size_t bytes, struct fault *fault)
+                             size_t bytes, size_t bytes_max, struct fault *fault)
 {
-    if (bytes > FILE_BYTES_MAX)
-        return fault_set(fault, ST_LIMIT, "%s: longer than %d KiB", name, FILE_BYTES_MAX >> 10);
-    if (too_many_brackets(text, bytes))
-        return fault_set(fault, ST_LIMIT, "%s: more than %d brackets", name, BRACKETS_MAX);
+    size_t brackets_max = bytes_max / BYTES_PER_BRACKET;
+    if (bytes > bytes_max)
+        return fault_set(fault, ST_LIMIT, "%s: longer than %zu KiB", name, bytes_max >> 10);
+    if (count_brackets(text, bytes) > brackets_max)
+        return fault_set(fault, ST_LIMIT, "%s: more than %zu brackets", name, brackets_max);
     struct walk w = { .name = name, .fault = fault };
     if (!yaml_parser_initialize(&w.parser))
         return fault_set(fault, ST_NOMEM, "%s: out of memory", name);
@@ -331,21 +454,21 @@ enum status schema_read_text(const struct schema_field *fields, const char *name
     return st;
 }
 
-enum status schema_read_file(const struct schema_field *fields, const char *path,
+enum status schema_read_file(const struct schema_field *fields, const char *path, size_t bytes_max,
                              struct fault *fault)
 {
     FILE *file = fopen(path, "re");
     if (!file)
         return fault_set(fault, ST_IO, "%s: %s", path, strerror(errno));
     enum status st;
-    char *text = malloc(FILE_BYTES_MAX + 1);
-    size_t bytes = text ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
+    char *text = malloc(bytes_max + 1);
+    size_t bytes = text ? fread(text, 1, bytes_max + 1, file) : 0;
     if (!text)
         st = fault_set(fault, ST_NOMEM, "%s: out of memory", path);
     else if (ferror(file))
         st = fault_set(fault, ST_IO, "%s: %s", path, strerror(errno));
     else
-        st = schema_read_text(fields, path, text, bytes, fault);
+        st = schema_read_text(fields, path, text, bytes, bytes_max, fault);
     free(text);
     fclose(file);
     return st;

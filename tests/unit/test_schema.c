@@ -36,7 +36,7 @@ static struct fault fault;
 
 static enum status read_yaml(const char *text)
 {
-    return schema_read_text(fields, "p.yaml", text, strlen(text), &fault);
+    return schema_read_text(fields, "p.yaml", text, strlen(text), SCHEMA_BYTES_MAX, &fault);
 }
 
 /* Read `text` and expect exactly this message. */
@@ -139,9 +139,9 @@ Test(schema, a_map_where_a_value_belongs_and_the_reverse)
     refuse("just words\n", "p.yaml:1:1: expected a map of keys and values");
 }
 
-Test(schema, lists_anchors_aliases_and_tags_are_refused)
+Test(schema, anchors_aliases_and_tags_are_refused)
 {
-    refuse("windows: [4]\n", "p.yaml:1:10: lists are not supported here");
+    refuse("windows: [4]\n", "p.yaml:1:10: windows expects a whole number, not a list");
     refuse("windows: &a 4\n", "p.yaml:1:10: anchors are not supported: write the value out");
     refuse("heat: &a {high: 1}\n", "p.yaml:1:7: anchors are not supported: write the value out");
     refuse("windows: *a\n", "p.yaml:1:10: aliases are not supported: write the value out");
@@ -173,10 +173,12 @@ Test(schema, size_and_brackets_are_limited)
     size_t bytes = (64 << 10) + 1;
     char *text = malloc(bytes);
     memset(text, '#', bytes);
-    cr_assert_eq(schema_read_text(fields, "p.yaml", text, bytes, &fault), ST_LIMIT);
+    cr_assert_eq(schema_read_text(fields, "p.yaml", text, bytes, SCHEMA_BYTES_MAX, &fault),
+                 ST_LIMIT);
     cr_assert_str_eq(fault.text, "p.yaml: longer than 64 KiB");
     memset(text, '[', 5000);
-    cr_assert_eq(schema_read_text(fields, "p.yaml", text, 5000, &fault), ST_LIMIT);
+    cr_assert_eq(schema_read_text(fields, "p.yaml", text, 5000, SCHEMA_BYTES_MAX, &fault),
+                 ST_LIMIT);
     cr_assert_str_eq(fault.text, "p.yaml: more than 4096 brackets");
     free(text);
 }
@@ -189,15 +191,16 @@ Test(schema, depth_is_limited)
     char text[256] = "";
     for (int i = 0; i < 40; i++)
         strcat(text, "{a: ");
-    cr_assert_eq(schema_read_text(endless, "p.yaml", text, strlen(text), &fault), ST_INVALID);
+    cr_assert_eq(schema_read_text(endless, "p.yaml", text, strlen(text), SCHEMA_BYTES_MAX, &fault),
+                 ST_INVALID);
     cr_assert_str_eq(fault.text, "p.yaml:1:65: more than 16 levels deep");
 }
 
 Test(schema, a_missing_file_is_one_clear_line)
 {
-    cr_assert_eq(schema_read_file(fields, "/nonexistent/p.yaml", &fault), ST_IO);
+    cr_assert_eq(schema_read_file(fields, "/nonexistent/p.yaml", SCHEMA_BYTES_MAX, &fault), ST_IO);
     cr_assert_str_eq(fault.text, "/nonexistent/p.yaml: No such file or directory");
-    cr_assert_eq(schema_read_file(fields, "/", &fault), ST_IO);
+    cr_assert_eq(schema_read_file(fields, "/", SCHEMA_BYTES_MAX, &fault), ST_IO);
 }
 
 Test(schema, a_file_is_read_like_its_text)
@@ -207,7 +210,7 @@ Test(schema, a_file_is_read_like_its_text)
     cr_assert_geq(fd, 0);
     cr_assert_eq(write(fd, "windows: 33\n", 12), 12);
     close(fd);
-    cr_assert_eq(schema_read_file(fields, path, &fault), ST_OK, "%s", fault.text);
+    cr_assert_eq(schema_read_file(fields, path, SCHEMA_BYTES_MAX, &fault), ST_OK, "%s", fault.text);
     cr_assert_eq(windows, 33);
     unlink(path);
 }
@@ -274,4 +277,136 @@ Test(suggest, far_words_are_not_offered)
     cr_assert_null(best);
     suggest_offer("cov50", "cov05", &best);
     cr_assert_str_eq(best, "cov05");
+}
+
+/* Lists: items are copied out as they come. */
+static uint64_t row_m, row_op, row_sum, rows_seen, parts_seen;
+static char rows_text[256];
+
+static enum status take_part(void *context, struct fault *why)
+{
+    (void)why;
+    row_sum += *(uint64_t *)context;
+    parts_seen++;
+    return ST_OK;
+}
+
+static enum status take_row(void *context, struct fault *why)
+{
+    (void)context;
+    size_t used = strlen(rows_text);
+    if (row_m == 13)
+        return fault_set(why, ST_INVALID, "13 brings bad luck");
+    snprintf(rows_text + used, sizeof rows_text - used, "%s%u:%u/%u", used ? " " : "",
+             (unsigned)row_op, (unsigned)row_m, (unsigned)row_sum);
+    row_op = row_sum = 0;
+    row_m = 7;
+    rows_seen++;
+    return ST_OK;
+}
+
+static uint64_t part;
+static const struct schema_field part_fields[] = {
+    { .name = "", .type = SCHEMA_COUNT, .value = &part, .max = 99 },
+    { 0 },
+};
+static const struct schema_field row_fields[] = {
+    { .name = "m", .type = SCHEMA_COUNT, .value = &row_m, .required = true },
+    { .name = "op", .type = SCHEMA_WORD, .value = &row_op, .choices = "gemm|gemv|add" },
+    { .name = "parts",
+      .type = SCHEMA_LIST,
+      .fields = part_fields,
+      .take = take_part,
+      .context = &part },
+    { 0 },
+};
+static const struct schema_field list_fields[] = {
+    { .name = "rows",
+      .type = SCHEMA_LIST,
+      .fields = row_fields,
+      .take = take_row,
+      .required = true },
+    { .name = "note", .type = SCHEMA_ANY },
+    { 0 },
+};
+
+static enum status read_list(const char *text)
+{
+    row_m = 7;
+    row_op = row_sum = rows_seen = parts_seen = 0;
+    *rows_text = '\0';
+    return schema_read_text(list_fields, "l.yaml", text, strlen(text), SCHEMA_BYTES_MAX, &fault);
+}
+
+static void refuse_list(const char *text, const char *message)
+{
+    cr_assert_eq(read_list(text), ST_INVALID, "accepted: %s", text);
+    cr_assert_str_eq(fault.text, message);
+}
+
+Test(schema, lists_of_maps_and_of_values)
+{
+    cr_assert_eq(read_list("rows:\n- m: 1\n  op: add\n- { m: 2, parts: [3, 4] }\n-\n  m: 5\n"),
+                 ST_OK, "%s", fault.text);
+    cr_assert_str_eq(rows_text, "2:1/0 0:2/7 0:5/0");
+    cr_assert_eq(read_list("rows: []\n"), ST_OK);
+    cr_assert_eq(rows_seen, 0);
+}
+
+Test(schema, an_item_that_is_refused_is_named_by_its_place)
+{
+    refuse_list("rows:\n- m: 1\n- m: 13\n", "l.yaml:3:3: 13 brings bad luck");
+    cr_assert_eq(rows_seen, 1);
+}
+
+Test(schema, what_is_required_and_missing_is_named)
+{
+    refuse_list("rows:\n- op: add\n", "l.yaml:2:3: key 'm' is missing");
+    refuse_list("note: 1\n", "l.yaml:1:1: key 'rows' is missing");
+    refuse_list("", "l.yaml:1:1: key 'rows' is missing");
+    refuse_list("---\n", "l.yaml:1:1: key 'rows' is missing");
+}
+
+Test(schema, a_list_where_none_belongs_and_the_reverse)
+{
+    refuse_list("rows: 3\n", "l.yaml:1:7: rows expects a list, not a value");
+    refuse_list("rows: {m: 3}\n", "l.yaml:1:7: rows expects a list, not a map");
+    refuse_list("rows: [3]\n", "l.yaml:1:8: rows expects a list of maps");
+    refuse_list("rows: [[]]\n", "l.yaml:1:8: rows expects a list of maps");
+    refuse_list("rows: [{m: [1]}]\n", "l.yaml:1:12: m expects a whole number, not a list");
+    refuse_list("rows: [{m: 1, parts: [x]}]\n",
+                "l.yaml:1:23: parts expects a whole number, not 'x'");
+    refuse_list("rows: [{m: 1, parts: [100]}]\n",
+                "l.yaml:1:23: parts expects a whole number from 0 to 99, not '100'");
+    refuse_list("rows: [{m: 1, parts: [{a: 1}]}]\n",
+                "l.yaml:1:23: parts expects a whole number, not a map");
+    refuse_list("rows: [{m: 1, op: gem}]\n", "l.yaml:1:19: op expects one of gemm|gemv|add, not "
+                                             "'gem' (did you mean 'gemm'?)");
+    refuse_list("[]\n", "l.yaml:1:1: expected a map of keys and values");
+    refuse_list("rows: &a []\n", "l.yaml:1:7: anchors are not supported: write the value out");
+    refuse_list("[rows]: 1\n", "l.yaml:1:1: a key must be a plain name");
+}
+
+Test(schema, what_is_passed_over_keeps_the_limits)
+{
+    cr_assert_eq(read_list("note: {a: [1, {b: 2}], c: null}\nrows: [{m: 1}]\n"), ST_OK, "%s",
+                 fault.text);
+    cr_assert_str_eq(rows_text, "0:1/0");
+    refuse_list("note: [[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]\n",
+                "l.yaml:1:22: more than 16 levels deep");
+    refuse_list("note: [1, *a]\n", "l.yaml:1:11: aliases are not supported: write the value out");
+    cr_assert_eq(read_list("note: [1, 2\n"), ST_INVALID);
+}
+
+Test(schema, a_longer_limit_allows_more_of_everything)
+{
+    size_t bytes = 1 << 20, used = 0;
+    char *text = malloc(bytes);
+    used += (size_t)snprintf(text, bytes, "rows:\n");
+    for (int i = 0; i < 20000; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "- { m: %d, parts: [] }\n", i + 14);
+    cr_assert_eq(schema_read_text(list_fields, "l.yaml", text, used, bytes, &fault), ST_OK, "%s",
+                 fault.text);
+    cr_assert_eq(rows_seen, 20000);
+    free(text);
 }
