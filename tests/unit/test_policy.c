@@ -11,7 +11,8 @@ static enum status read_policy(const char *text, struct fault *fault)
 {
     struct policy_fields fields;
     policy_default(&policy);
-    return schema_read_text(policy_bind(&policy, &fields), "p.yaml", text, strlen(text), fault);
+    return schema_read_text(policy_bind(&policy, &fields), "p.yaml", text, strlen(text),
+                            SCHEMA_BYTES_MAX, fault);
 }
 
 Test(policy, defaults_are_those_of_the_design)
