@@ -17,9 +17,11 @@ which is refused here. Such a program needs a plan of its own to be held against
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -55,15 +57,27 @@ def log_environment(folder: pathlib.Path, also: Iterable[str]) -> dict[str, str]
     return wanted
 
 
+def finish(command: list[str], timeout: float | None = None, **options) -> int:
+    """The exit status; options: Popen's. What it started ends with it when it takes too long: it would
+    disturb what is measured next."""
+    child = subprocess.Popen(command, start_new_session=True, **options)
+    try:
+        return child.wait(timeout)
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        raise
+
+
 def run(folder: pathlib.Path, also: Iterable[str], command: list[str], **options) -> int:
-    """Run the command with the loggers on and its stdout in plan.json; options: subprocess.run's."""
+    """Run the command with the loggers on and its stdout in plan.json; options: those of finish."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.log"):
         old.unlink()
     environment = os.environ | log_environment(folder, also) | options.pop("env", {})
     with open(folder / "plan.json", "wb") as plan:
-        done = subprocess.run(command, stdout=plan, env=environment, check=False, **options)
-    return done.returncode
+        return finish(command, stdout=plan, env=environment, **options)
 
 
 def expand(calls: Iterable[Call], replays: Mapping[int, int]) -> Counter:

@@ -94,8 +94,19 @@ class Session:
         if traces:
             self.samples[name] = (max(traces, key=lambda path: path.stat().st_size), words)
 
-    def environment(self) -> dict[str, str]:
-        return {"TILEWISE_SHIM": self.shim}
+    def environment(self, all_gpus: bool = False) -> dict[str, str]:
+        """One GPU, whatever the machine has, unless a case wants all of them."""
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES") or "0"
+        one = {} if all_gpus else {"CUDA_VISIBLE_DEVICES": visible.split(",")[0]}
+        return {"TILEWISE_SHIM": self.shim} | one
+
+    def cards(self) -> list[str]:
+        """The names of the GPUs that a program may use."""
+        command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        names = done.stdout.splitlines()
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        return names[: len(visible.split(","))] if visible else names
 
     def report(self, traces: Iterable[pathlib.Path]) -> dict:
         paths = [str(path) for path in traces]
@@ -107,12 +118,16 @@ class Session:
             raise RuntimeError(f"tilewise report: {done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    def facts(self, traces: Iterable[pathlib.Path]) -> list[str]:
-        """What the recorder says of GPU time."""
+    def facts(
+        self,
+        traces: Iterable[pathlib.Path],
+        keys: tuple[str, ...] = ("GPU:", "cupti:", "gpu_time_cost:"),
+    ) -> list[str]:
+        """What traces say; as a rule what the recorder says of GPU time."""
         command = [self.tilewise, "info", *map(str, traces)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         lines = [line.strip() for line in done.stdout.splitlines()]
-        return [line for line in lines if line.startswith(("GPU:", "cupti:", "gpu_time_cost:"))]
+        return [line for line in lines if line.startswith(keys)]
 
     def recorded(
         self,
@@ -123,6 +138,7 @@ class Session:
         gpu_time: str = "off",
         options: Iterable[str] = (),
         logged: bool = True,
+        all_gpus: bool = False,
         seconds: float = 20,
     ) -> Recording:
         """Run one workload under the shim, with the vendors' loggers on unless logged is False.
@@ -133,8 +149,9 @@ class Session:
         words = self.record(traces, f"--gpu-time={gpu_time}", *options) + command
         start = time.monotonic()
         if logged:
+            environment = self.environment(all_gpus)
             status = ground_truth.run(
-                folder, also, words, env=self.environment(), timeout=PATIENCE * seconds
+                folder, also, words, env=environment, timeout=PATIENCE * seconds
             )
         else:
             status = self.plain(name, words, seconds=seconds)
@@ -161,10 +178,9 @@ class Session:
         folder.mkdir(parents=True, exist_ok=True)
         with open(folder / "plan.json", "wb") as plan:
             environment = os.environ | self.environment() | (env or {})
-            done = subprocess.run(
-                command, stdout=plan, env=environment, timeout=PATIENCE * seconds, check=False
+            return ground_truth.finish(
+                command, stdout=plan, env=environment, timeout=PATIENCE * seconds
             )
-        return done.returncode
 
     def _adds_up(self, name: str, recording: Recording) -> None:
         trace = recording.report["trace"]
