@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host time of one cublasGemmEx and one cublasLtMatmul call. Run it with an empty preload and under
- * the shim, in turns: the difference is what a hook costs. A launch takes microseconds and varies
- * by more than that, so where the library accepts a product of no rows (m = 0: it returns at once,
- * with success) that is what is called; else a small one is.
+ * Host time of one call of cublasGemmEx, cublasLtMatmul and cublasSetStream. A launch takes
+ * microseconds, and processes differ by as much, so:
+ *   - where the library accepts a product of no rows (m = 0: it returns at once, with success) that
+ *     is what is called; else a small one is;
+ *   - under the shim, recording is switched off and on between the batches of one process, by the
+ *     two functions that `tilewise ctl` leads to (switch.py says where they are): on less off is
+ *     the price of recording, off less an empty preload that of being hooked at all.
  *
  *   cc -O2 -I$CUDA/include call_cost.c -o call_cost -L$CUDA/lib64 -lcublas -lcublasLt -lcudart
- *   call_cost [BATCHES]
+ *   call_cost BATCHES [PAUSE,RESUME]
  *
- * Prints {"cublasGemmEx": {"m": rows, "ns": [per call, of each batch]}, "cublasLtMatmul": ...}. A
- * batch is shorter than the launch queue, and the GPU has caught up before the next one starts.
+ * Prints {"cublasGemmEx": {"m": rows, "off": [ns per call, of each batch], "on": [...]}, ...};
+ * without places in the shim all is "off". A batch is shorter than the launch queue, and the GPU
+ * has caught up before the next one starts.
  */
+#include <link.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
-enum { SIZE = 16, CALLS = 400, BATCHES = 300, WARM_UP = 3 };
+enum { SIZE = 16, CALLS = 400, BATCHES_MAX = 1000, WARM_UP = 4 };
 
 struct problem {
     cublasHandle_t blas;
@@ -32,6 +38,9 @@ struct problem {
     cublasLtMatmulAlgo_t algo;
     void *a, *b, *c;
 };
+
+/* Of the shim; NULL: it is not here. */
+static void (*pause_recording)(void), (*resume_recording)(void);
 
 typedef cublasStatus_t routine(struct problem *p, int m);
 
@@ -109,34 +118,91 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static cublasStatus_t set_stream(struct problem *p, int m)
+{
+    (void)m;
+    return cublasSetStream(p->blas, NULL);
+}
+
+static int find_shim(struct dl_phdr_info *object, size_t bytes, void *places)
+{
+    const unsigned long *place = places;
+    (void)bytes;
+    if (!strstr(object->dlpi_name, "/libtilewise-tracer.so"))
+        return 0;
+    pause_recording = (void (*)(void))(object->dlpi_addr + place[0]);
+    resume_recording = (void (*)(void))(object->dlpi_addr + place[1]);
+    return 1;
+}
+
+static void learn_places(const char *text)
+{
+    unsigned long place[2];
+    require(sscanf(text, "%lx,%lx", &place[0], &place[1]) == 2, "PAUSE,RESUME");
+    require(dl_iterate_phdr(find_shim, place) == 1, "the shim's being here");
+}
+
+/* On, off, off, on: what drifts meets both alike. */
+static int switched(int batch)
+{
+    int on = resume_recording && ((batch & 3) == 0 || (batch & 3) == 3);
+    if (resume_recording)
+        on ? resume_recording() : pause_recording();
+    return on;
+}
+
+static double time_batch(const char *name, routine *call, struct problem *p, int m)
+{
+    int failed = 0;
+    uint64_t start_ns = now_ns();
+    for (int i = 0; i < CALLS; i++)
+        failed |= call(p, m) != CUBLAS_STATUS_SUCCESS;
+    uint64_t end_ns = now_ns();
+    REQUIRE(cudaDeviceSynchronize());
+    require(!failed, name);
+    return (double)(end_ns - start_ns) / CALLS;
+}
+
+static void print(const char *name, const double *ns, int count)
+{
+    printf("\"%s\": [", name);
+    for (int i = 0; i < count; i++)
+        printf("%s%.1f", i ? ", " : "", ns[i]);
+    printf("]");
+}
+
 static void measure(const char *name, routine *call, struct problem *p, int batches)
 {
-    int m = call(p, 0) == CUBLAS_STATUS_SUCCESS ? 0 : SIZE;
-    printf("\"%s\": {\"m\": %d, \"ns\": [", name, m);
+    static double ns[2][BATCHES_MAX];
+    int count[2] = { 0 }, m = call(p, 0) == CUBLAS_STATUS_SUCCESS ? 0 : SIZE;
     for (int batch = -WARM_UP; batch < batches; batch++) {
-        int failed = 0;
-        uint64_t start_ns = now_ns();
-        for (int i = 0; i < CALLS; i++)
-            failed |= call(p, m) != CUBLAS_STATUS_SUCCESS;
-        uint64_t end_ns = now_ns();
-        REQUIRE(cudaDeviceSynchronize());
-        require(!failed, name);
+        int on = switched(batch);
+        double took_ns = time_batch(name, call, p, m);
         if (batch >= 0)
-            printf("%s%.1f", batch ? ", " : "", (double)(end_ns - start_ns) / CALLS);
+            ns[on][count[on]++] = took_ns;
     }
-    printf("]}");
+    printf("\"%s\": {\"m\": %d, ", name, m);
+    print("off", ns[0], count[0]);
+    printf(", ");
+    print("on", ns[1], count[1]);
+    printf("}");
 }
 
 int main(int argc, char **argv)
 {
     struct problem p = { 0 };
-    int batches = argc > 1 ? atoi(argv[1]) : BATCHES;
+    int batches = argc > 1 ? atoi(argv[1]) : 0;
+    require(batches > 0 && batches <= BATCHES_MAX, "BATCHES");
     prepare(&p);
+    if (argc > 2)
+        learn_places(argv[2]);
     stay_on_one_processor();
     printf("{");
     measure("cublasGemmEx", gemm_ex, &p, batches);
     printf(", ");
     measure("cublasLtMatmul", lt_matmul, &p, batches);
+    printf(", ");
+    measure("cublasSetStream", set_stream, &p, batches);
     printf("}\n");
     return 0;
 }

@@ -1,28 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """What recording costs: runs in turns, with intervals.
 
-Three questions, each with its own method:
-  - counts (and, printed, full) against no shim: two decoders that live side by side, one of them
-    recorded, take short turns on one processor and one GPU; each turn is held against its neighbour;
-  - windows against no shim: a window is rare, and its budget counts the time between turns too, so
-    here whole processes take turns and the mean of a long stretch counts, not its median. Beside it,
-    by turns, what CUPTI costs between the windows: it stays attached (`attached` may cost what it
-    likes, `windows` waits where that is more than half of the budget), and what the recorder
-    itself says that it cost;
+Each question has its own method:
+  - an eager decoder is bound by Python, and two processes of one setting differ by several per cent:
+    so one process switches its recording off and on between its steps (switch.py). What is left
+    out, since hooks stay where they are: the price of a hook while recording is off, which is added
+    from the calls of a step and call_cost.c, and the recorder's threads, which work on other
+    processors in both. Beside it, printed: the same process switched by `tilewise ctl`, in turns;
+  - a graph's step is steady: decoders that live side by side, one of them without the shim, take
+    short turns on one processor and one GPU; each turn is held against its neighbour. So, printed,
+    for what CUPTI costs between windows (`attached`) and for `full`;
+  - windows are judged alike as long as they wait, as being attached would cost too much: then no
+    CUPTI is there when recording is on. It would stay when recording goes off, so if it was
+    attached, whole processes take turns, and the mean of a long stretch counts, not its median;
   - one call of cublasGemmEx and of cublasLtMatmul, in ns, against an empty preload (call_cost.c).
-The last, times the calls of a step, is printed beside the first: what the loop's cost should be.
 """
 
 import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import statistics
 import subprocess
 import threading
+import time
+from collections.abc import Iterable
 
 import intervals
+import switch
 from session import Session
 
 # "counts" is everything but GPU time; call_cost tells apart whether each call's start is kept too.
@@ -36,18 +43,28 @@ OPTIONS = {
 MODES = ("eager", "graph")
 DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
 STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
+# One process that switches itself between steps.
+ALTERNATE_SECONDS = 45
 # Turns: seconds of one, and how many of each setting in a round.
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
-TURNS = {"eager": 20, "graph": 16}
-TURN_ROUNDS, TURN_ROUND_SECONDS, TURN_SETTING_SECONDS = 3, 14, 24
-PRINTED_ONCE = ("attached", "full")  # without a verdict, in the first round
+CTL_PAIRS, PRINTED_TURNS = 12, {"eager": 10, "graph": 8}
+GRAPH_TURNS, GRAPH_ROUNDS = 16, 2
+CTL_SECONDS = 3  # processes look once a second
+JUDGED = ("counts", "windows")
+PRINTED = ("attached", "full")  # without a verdict
+FIRST_SECONDS, ROUND_SECONDS, PRINTED_SECONDS = 165, 40, 45
+LATER_SECONDS = 115 + PRINTED_SECONDS  # for the cases that follow the turns
 START_SECONDS, ANSWER_SECONDS = 60, 20
 # Processes: seconds of one mode, and of a whole process with its start.
 STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2
 BLOCKS = 8
-CALL_COST_SECONDS = 2
+CALL_COST_SECONDS, CALL_COST_BATCHES = 2, 300
+# What sets the state of a cuBLAS handle: hooked too, and followed while recording is off.
+STATE_ROUTINE = re.compile(r"cublasSet(Stream|PointerMode|MathMode)(_v2)?$")
+PRODUCT_ROUTINE = re.compile(r"cublasLtMatmul$|cublas(?!Lt)\w*(gemm|gemv)", re.IGNORECASE)
 
 Blocks = dict[str, list[float]]  # mode of the decoder -> means of stretches
+Pairs = list[tuple[float, float]]  # ns of a step: (base, changed)
 
 
 class Player:
@@ -58,8 +75,10 @@ class Player:
         self.folder.mkdir(parents=True, exist_ok=True)
         words = _words(session, setting, self.folder)
         words += session.workload("decoder", *DECODER, "--turns")
+        if setting != "none":
+            words += ["--switch", switch.places(session.shim)]
         environment = os.environ | session.environment() | STILL
-        self.steps = 0
+        self.session = session
         self.child = subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
@@ -89,13 +108,50 @@ class Player:
     def wait(self) -> None:
         self._line(START_SECONDS)
 
+    def _answer(self, words: str, seconds: float) -> dict:
+        self.child.stdin.write(words + "\n")
+        self.child.stdin.flush()
+        return self._line(seconds + ANSWER_SECONDS)
+
     def turn(self, mode: str, seconds: float) -> float:
         """Median of a step, in ns."""
-        self.child.stdin.write(f"{mode} {seconds}\n")
-        self.child.stdin.flush()
-        answer = self._line(ANSWER_SECONDS)
-        self.steps += answer["steps"]
-        return answer["median_ns"]
+        return self._answer(f"{mode} {seconds}", seconds)["median_ns"]
+
+    def alternate(self, mode: str, seconds: float) -> list[tuple[float, float]]:
+        """Medians of a step in ns, (without recording, with it), of each block of steps."""
+        answer = self._answer(f"{mode} {seconds} alternate", seconds)
+        return [(off, on) for off, on in answer["off_on_ns"]]
+
+    def traces(self) -> list[pathlib.Path]:
+        return sorted((self.folder / "traces").glob("*.twt"))
+
+    def _ctl(self, word: str) -> str:
+        command = [self.session.tilewise, "ctl", str(self.folder / "traces"), word]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def _standing(self) -> list[dict[str, str]]:
+        """What each process that records says of itself, once a second."""
+        head, *lines = self._ctl("status").splitlines() or [""]
+        rows = [dict(zip(head.split(), line.split(), strict=True)) for line in lines]
+        return [row for row in rows if row["state"] != "gone"]
+
+    def order(self, word: str) -> None:
+        """Recording on or off; `obeyed` waits for it."""
+        self._ctl(word)
+
+    def obeyed(self, word: str) -> None:
+        deadline = time.monotonic() + CTL_SECONDS
+        while time.monotonic() < deadline:
+            rows = self._standing()
+            if rows and all(row["state"] == word for row in rows):
+                return
+            time.sleep(0.02)
+        raise RuntimeError(f"recording did not go {word} within {CTL_SECONDS} s")
+
+    def seen(self) -> int:
+        """Calls so far."""
+        time.sleep(CTL_SECONDS / 2)
+        return sum(int(row["seen"]) for row in self._standing())
 
     def end(self) -> None:
         with contextlib.suppress(OSError):
@@ -107,64 +163,160 @@ class Player:
             self.child.wait()
 
 
-def _play(players: dict[str, Player]) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """Per setting and mode (step without the shim, step with it) of neighbouring turns; which of both
-    comes first changes from pair to pair."""
-    pairs: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for setting in players.keys() - {"none"}:
-        pairs[setting] = {}
-        for mode in MODES:
-            found = pairs[setting].setdefault(mode, [])
-            for number in range(TURNS[mode]):
-                order = ("none", setting) if number % 2 else (setting, "none")
-                took = {who: players[who].turn(mode, TURN_SECONDS[mode]) for who in order}
-                found.append((took["none"], took[setting]))
+def _against(players: dict[str, Player], setting: str, mode: str, turns: int) -> Pairs:
+    """(step without the shim, step with it) of neighbouring turns; which of both comes first changes
+    from pair to pair."""
+    pairs = []
+    for number in range(turns):
+        order = ("none", setting) if number % 2 else (setting, "none")
+        took = {who: players[who].turn(mode, TURN_SECONDS[mode]) for who in order}
+        pairs.append((took["none"], took[setting]))
     return pairs
+
+
+def _by_ctl(players: dict[str, Player], mode: str, pairs: int) -> dict[str, Pairs]:
+    """(off, on) of neighbouring turns of each process, all of them switched at once."""
+    found: dict[str, Pairs] = {setting: [] for setting in players}
+    for number in range(pairs):
+        took: dict[str, dict[str, float]] = {setting: {} for setting in players}
+        for word in ("on", "off") if number % 2 else ("off", "on"):
+            for player in players.values():
+                player.order(word)
+            for player in players.values():
+                player.obeyed(word)
+            for setting, player in players.items():
+                took[setting][word] = player.turn(mode, TURN_SECONDS[mode])
+        for setting, one in took.items():
+            found[setting].append((one["off"], one["on"]))
+    return found
+
+
+@contextlib.contextmanager
+def _players(session: Session, settings: Iterable[str], number: int):
+    """Ready ones, ended at the end."""
+    players: dict[str, Player] = {}
+    try:
+        for setting in settings:
+            players[setting] = Player(session, setting, number)
+        for player in players.values():
+            player.wait()
+        yield players
+    finally:
+        for player in players.values():
+            player.end()
+
+
+def _cost(rounds: list[Pairs]) -> intervals.Interval:
+    return intervals.Interval(*(v - 1 for v in intervals.ratio_of_turns(rounds)))
+
+
+def _eager(session: Session, players: dict[str, Player]) -> dict[str, Pairs]:
+    """(off, on) of the judged settings, each in its own process."""
+    found = {}
+    for setting in JUDGED:
+        player = players[setting]
+        before = player.seen()
+        found[setting] = player.alternate("eager", ALTERNATE_SECONDS)
+        recorded = (len(found[setting]) + 1) * switch.BLOCK_STEPS / 2
+        session.figures[f"calls of an eager step, {setting}"] = (player.seen() - before) / recorded
+    return found
+
+
+def _switched_by_ctl(session: Session, players: dict[str, Player]) -> None:
+    judged = {setting: players[setting] for setting in JUDGED}
+    try:
+        found = _by_ctl(judged, "eager", CTL_PAIRS)
+    except RuntimeError as error:
+        session.check("cost: ctl switches a running decoder", False, why=str(error))
+        return
+    session.check("cost: ctl switches a running decoder", True)
+    for setting, pairs in found.items():
+        name = f"cost: {setting}, eager, off and on by ctl"
+        session.figures[name] = _cost([pairs])._asdict() | {"pairs": len(pairs)}
 
 
 def turns(session: Session) -> None:
     """Each round has new processes."""
-    rounds: dict[str, dict[str, list]] = {}
-    for number in range(TURN_ROUNDS):
-        settings = ["none", "counts", *(PRINTED_ONCE if number == 0 else [])]
-        needed = TURN_ROUND_SECONDS + TURN_SETTING_SECONDS * (len(settings) - 1)
-        if number > 0 and session.left() < needed:
+    session.need(FIRST_SECONDS)
+    eager: dict[str, Pairs] = {}
+    graph: dict[str, list[Pairs]] = {setting: [] for setting in JUDGED}
+    facts: list[str] = []
+    for number in range(GRAPH_ROUNDS):
+        if number > 0 and session.left() < ROUND_SECONDS + LATER_SECONDS:
             break
-        session.need(needed)
-        players: dict[str, Player] = {}
-        try:
-            for setting in settings:
-                players[setting] = Player(session, setting, number)
-            for player in players.values():
-                player.wait()
-            for setting, modes in _play(players).items():
-                for mode, pairs in modes.items():
-                    rounds.setdefault(setting, {}).setdefault(mode, []).append(pairs)
-        finally:
-            for player in players.values():
-                player.end()
-    for setting, modes in rounds.items():
-        for mode, played in modes.items():
-            cost = intervals.Interval(*(v - 1 for v in intervals.ratio_of_turns(played)))
-            name = f"{setting}, {mode}, against no shim"
-            each = [statistics.median(w / b - 1 for b, w in pairs) for pairs in played]
-            _conclude(session, name, setting, cost, rounds=len(played), of_rounds=each)
-    _predict(session, players["counts"], rounds["counts"]["eager"])
+        with _players(session, ("none", *JUDGED), number) as players:
+            if number == 0:
+                eager = _eager(session, players)
+            for setting in JUDGED:
+                graph[setting].append(_against(players, setting, "graph", GRAPH_TURNS))
+            if number == 0:
+                _switched_by_ctl(session, players)
+        facts += session.facts(players["windows"].traces())
+    session.figures["cost: windows, as the recorder has it"] = facts
+    waited = _waited(facts)
+    for setting in JUDGED if waited else ("counts",):
+        _judge_eager(session, setting, eager[setting])
+        each = [statistics.median(w / b - 1 for b, w in pairs) for pairs in graph[setting]]
+        name = f"{setting}, graph, against no shim"
+        _conclude(session, name, setting, _cost(graph[setting]), rounds=len(each), of_rounds=each)
+    if not waited:
+        processes(session)
 
 
-def _predict(session: Session, player: Player, played: list) -> None:
-    """The share of an eager step that its hooked products take at the ns of call_cost.c."""
-    report = session.report(sorted((player.folder / "traces").glob("*.twt")))
-    added = session.figures.get("ns added to cublasGemmEx, events")
-    if not added or not player.steps:
-        return
-    calls = report["trace"].get("seen", 0) / player.steps
-    step_ns = statistics.median(base for pairs in played for base, _ in pairs)
-    session.figures["cost: counts, eager, predicted"] = {
-        "calls_per_step": calls,
+def printed(session: Session) -> None:
+    """What has no limit: being attached to CUPTI, and a record of every kernel."""
+    session.need(PRINTED_SECONDS)
+    with _players(session, ("none", *PRINTED), 0) as players:
+        for setting in PRINTED:
+            for mode in MODES:
+                pairs = _against(players, setting, mode, PRINTED_TURNS[mode])
+                name = f"cost: {setting}, {mode}, against no shim"
+                session.figures[name] = _cost([pairs])._asdict()
+
+
+def _waited(facts: list[str]) -> bool:
+    """Did the recorder decide against CUPTI in every process?"""
+    return any(f.startswith("cupti: waiting:") for f in facts) and "cupti: windows" not in facts
+
+
+def _left_out(session: Session, setting: str, step_ns: float) -> dict | None:
+    """Of an eager step: the share that its hooks take while recording is off; None: not known."""
+    figures = session.figures
+    calls = figures.get(f"calls of an eager step, {setting}")
+    routines = figures.get("decoder routines") or {}
+    products = sum(n for name, n in routines.items() if PRODUCT_ROUTINE.match(name))
+    states = sum(n for name, n in routines.items() if STATE_ROUTINE.match(name))
+    hook = figures.get("ns of the hook of cublasGemmEx while recording is off")
+    state_hook = figures.get("ns of the hook of cublasSetStream while recording is off")
+    if not (calls and products and hook and state_hook):
+        return None
+    state_calls = calls * states / products
+    ns = calls * max(0.0, hook["hi"]) + state_calls * max(0.0, state_hook["hi"])
+    return {"products": calls, "state_calls": state_calls, "ns": ns, "share": ns / step_ns}
+
+
+def _judge_eager(session: Session, setting: str, pairs: Pairs) -> None:
+    """The measured ratio, and what it leaves out added to it."""
+    cost = _cost([pairs])
+    step_ns = statistics.median(off for off, _ in pairs)
+    left_out = _left_out(session, setting, step_ns)
+    whole = intervals.Interval(*(v + (left_out["share"] if left_out else 0) for v in cost))
+    name = f"{setting}, eager, off and on between steps, and the hooks while off"
+    session.figures[f"cost: {name}"] = whole._asdict() | {
+        "off_and_on": cost._asdict(),
+        "hooks_while_off": left_out,
         "step_ns": step_ns,
-        "share": calls * added["value"] / step_ns,
+        "blocks": len(pairs),
     }
+    ok = intervals.judge(whole, LIMITS[setting]) if left_out else None
+    session.check(
+        f"cost: {name}", ok, limit=LIMITS[setting], **whole._asdict(),
+        off_and_on=cost._asdict(), hooks_while_off=left_out,
+    )  # fmt: skip
+    added = session.figures.get("ns added to cublasGemmEx, events")
+    if added and left_out:
+        share = left_out["products"] * added["value"] / step_ns
+        session.figures[f"cost: {setting}, eager, predicted by the price of a call"] = share
 
 
 def step_times(path: pathlib.Path) -> dict[str, list[tuple[int, int]]]:
@@ -232,39 +384,50 @@ def _settled(batches: list[float]) -> float:
     return statistics.quantiles(batches, n=4)[0]
 
 
-def calls(session: Session, rounds: int = 8) -> None:
-    """ns per call that the hooks add, against a preload that does nothing."""
-    session.need(CALL_COST_SECONDS * rounds * 3)
-    program = str(session.tools / "call_cost")
-    empty = {"LD_PRELOAD": str(session.tools / "empty_preload.so")}
-    measured: list[dict[str, dict]] = []
+def _call_cost(session: Session, setting: str, number: int) -> dict[str, dict]:
+    """What one process of call_cost.c printed."""
+    name = f"call-{setting}-{number}"
+    words = [str(session.tools / "call_cost"), str(CALL_COST_BATCHES)]
+    environment = {"LD_PRELOAD": str(session.tools / "empty_preload.so")}
+    if setting != "empty":
+        events = "on" if setting == "events" else "off"
+        traces = session.work / name / "traces"
+        words = session.record(traces, "--gpu-time=off", f"--events={events}") + words
+        words.append(switch.places(session.shim))
+        environment = {}
+    status = session.plain(name, words, env=environment)
+    if status != 0:
+        raise RuntimeError(f"{name}: exit status {status}")
+    return json.loads((session.work / name / "plan.json").read_text(encoding="utf-8"))
+
+
+def calls(session: Session, rounds: int = 6) -> None:
+    """ns per call: what recording adds, off and on in one process; what the hook takes while off,
+    against a preload that does nothing; both together."""
+    settings = ("empty", "counts", "events")
+    session.need(CALL_COST_SECONDS * rounds * len(settings))
+    measured = []
     for number in range(rounds):
-        one = {}
-        for setting in (
-            ("empty", "counts", "events") if number % 2 else ("events", "counts", "empty")
-        ):
-            name = f"call-{setting}-{number}"
-            words = [program]
-            if setting != "empty":
-                events = "on" if setting == "events" else "off"
-                traces = session.work / name / "traces"
-                words = session.record(traces, "--gpu-time=off", f"--events={events}") + words
-            session.plain(name, words, env=empty if setting == "empty" else None)
-            one[setting] = json.loads((session.work / name / "plan.json").read_text())
-        measured.append(one)
-    for routine in measured[0]["empty"]:
+        order = settings if number % 2 else settings[::-1]
+        measured.append({setting: _call_cost(session, setting, number) for setting in order})
+    for routine, one in measured[0]["empty"].items():
+        empty = [_settled(m["empty"][routine]["off"]) for m in measured]
+        off = [_settled(m["events"][routine]["off"]) for m in measured]
+        _ns(session, f"ns of the hook of {routine} while recording is off", empty, off)
         for setting in ("counts", "events"):
-            pairs = [
-                (_settled(one["empty"][routine]["ns"]), _settled(one[setting][routine]["ns"]))
-                for one in measured
-            ]
-            added = intervals.median_difference(pairs)
-            rows = measured[0]["empty"][routine]["m"]
-            session.figures[f"ns added to {routine}, {setting}"] = added._asdict() | {"m": rows}
+            rows = [m[setting][routine] for m in measured]
+            off, on = ([_settled(row[state]) for row in rows] for state in ("off", "on"))
+            _ns(session, f"ns added to {routine}, {setting}", off, on, m=one["m"])
+            _ns(session, f"ns added to {routine}, {setting}, against an empty preload", empty, on)
+
+
+def _ns(session: Session, name: str, base: list[float], changed: list[float], **how) -> None:
+    added = intervals.median_difference(list(zip(base, changed, strict=True)))
+    session.figures[name] = added._asdict() | how
 
 
 CASES = {
     "cost-calls": calls,
     "cost-turns": turns,
-    "cost-processes": processes,
+    "cost-printed": printed,
 }

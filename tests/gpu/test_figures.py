@@ -7,6 +7,7 @@ import io
 import json
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -15,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import capture
 import cases
 import cost
+import ground_truth
 import intervals
 import replay_cases
 import tap
@@ -96,24 +98,191 @@ print(json.dumps({"ready": []}), flush=True)
 for line in sys.stdin:
     if line.startswith("end"):
         break
-    print(json.dumps({"steps": 5, "median_ns": 2.5}), flush=True)
+    fast = SPEED
+    if "alternate" in line:
+        print(json.dumps({"off_on_ns": [[fast, 1.001 * fast]] * 9}), flush=True)
+    else:
+        print(json.dumps({"median_ns": fast}), flush=True)
 """
+# As `tilewise`: ctl obeys at once, info and report know one process.
+FAKE_TILEWISE = """#!{python}
+import json, pathlib, sys
+state = pathlib.Path("{folder}/state")
+if sys.argv[1] == "ctl" and sys.argv[3] == "status":
+    calls = pathlib.Path("{folder}/seen")
+    seen = int(calls.read_text()) if calls.exists() else 0
+    calls.write_text(str(seen + 1440))
+    print("state pid seen")
+    print("gone 1 5")
+    print(state.read_text() if state.exists() else "on", 2, seen)
+elif sys.argv[1] == "ctl":
+    state.write_text(sys.argv[3])
+elif sys.argv[1] == "info":
+    print("  FACTS")
+"""
+WAITING = "cupti: waiting: being attached would cost more than half of the budget"
 
 
 def test_a_player_answers_each_turn_and_its_end_is_told():
     with tempfile.TemporaryDirectory() as name:
         one = session(name)
-        one.workload = lambda *_: [sys.executable, "-c", FAKE_DECODER]
+        one.workload = lambda *_: [sys.executable, "-c", FAKE_DECODER.replace("SPEED", "2.5")]
         player = cost.Player(one, "none", 0)
         player.wait()
         assert [player.turn("eager", 0.1) for _ in range(3)] == [2.5] * 3
-        assert player.steps == 15
+        assert player.alternate("eager", 0.1)[0] == (2.5, 1.001 * 2.5)
         try:
             player.turn("end", 0)
             raise AssertionError("an answer from a process that ended")
         except RuntimeError:
             pass
         player.end()
+
+
+@contextlib.contextmanager
+def little_time(**changed):
+    kept = {name: getattr(cost, name) for name in changed}
+    for name, value in changed.items():
+        setattr(cost, name, value)
+    yield
+    for name, value in kept.items():
+        setattr(cost, name, value)
+
+
+def played_costs(folder: str, facts: str, known: bool = True) -> Session:
+    """All of the turns, with decoders and a tilewise that are not."""
+    one = Session(*[pathlib.Path(folder)] * 3, minutes=9)
+    one.workload = lambda *_: [sys.executable, "-c", FAKE_DECODER.replace("SPEED", "6e6")]
+    one.record = lambda *_: []
+    tilewise = pathlib.Path(folder) / "tilewise"
+    script = FAKE_TILEWISE.replace("{python}", sys.executable).replace("{folder}", folder)
+    tilewise.write_text(script.replace("FACTS", facts))
+    tilewise.chmod(0o700)
+    one.tilewise = str(tilewise)
+    if known:
+        one.figures["decoder routines"] = {"cublasGemmEx": 10, "cublasSetStream_v2": 10,
+                                           "cublasLtTSTMatmul": 7, "cublasSetMathMode": 20}  # fmt: skip
+        for routine in ("cublasGemmEx", "cublasSetStream"):
+            name = f"ns of the hook of {routine} while recording is off"
+            one.figures[name] = {"value": 4.0, "lo": 3.0, "hi": 5.0}
+        one.figures["ns added to cublasGemmEx, events"] = {"value": 170.0}
+    kept = cost.switch.places
+    cost.switch.places = lambda _: "0,0"
+    try:
+        short = {"CTL_SECONDS": 0.2, "CTL_PAIRS": 3, "GRAPH_TURNS": 4}
+        short["PRINTED_TURNS"] = dict.fromkeys(cost.MODES, 3)
+        with little_time(**short), contextlib.redirect_stdout(io.StringIO()):
+            cost.turns(one)
+            cost.printed(one)
+    finally:
+        cost.switch.places = kept
+    return one
+
+
+def test_the_cost_of_an_eager_step_holds_the_hooks_that_stay():
+    with tempfile.TemporaryDirectory() as name:
+        one = played_costs(name, WAITING)
+    assert [check.ok for check in one.checks] == [True] * 5, one.checks
+    eager = one.checks[1].detail
+    calls = one.figures["calls of an eager step, counts"]
+    assert calls == 1440 / (10 * 32 / 2), calls
+    left_out = eager["hooks_while_off"]
+    assert left_out["state_calls"] == 3 * calls and left_out["ns"] == 4 * calls * 5.0
+    assert abs(eager["value"] - 0.001 - left_out["share"]) < 1e-9, eager
+    assert one.figures["cost: counts, eager, off and on by ctl"]["pairs"] == 3
+    assert "cost: attached, eager, against no shim" in one.figures
+
+
+def test_what_is_left_out_and_not_known_is_unclear():
+    with tempfile.TemporaryDirectory() as name:
+        one = played_costs(name, WAITING, known=False)
+    assert [check.ok for check in one.checks] == [True, None, True, None, True], one.checks
+
+
+def test_windows_that_attached_are_judged_by_whole_processes():
+    kept, asked = cost.processes, []
+    cost.processes = asked.append
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            one = played_costs(name, "cupti: windows")
+    finally:
+        cost.processes = kept
+    assert asked == [one] and len(one.checks) == 3
+
+
+def test_steps_are_switched_as_abba():
+    assert [cost.switch.is_on(i) for i in range(8)] == [True, False, False, True] * 2
+    drifting = [100.0 + i + (7 if cost.switch.is_on(i) else 0) for i in range(131)]
+    assert cost.switch.medians(drifting) == [(100.0 + s + 15.5, 107.0 + s + 15.5)
+                                             for s in (32, 64, 96)]  # fmt: skip
+
+
+def test_the_price_of_a_call_is_taken_from_three_settings():
+    rows = {
+        "empty": {"off": [20.0] * 9, "on": []},
+        "counts": {"off": [25.0] * 9, "on": [125.0] * 9},
+        "events": {"off": [26.0] * 9, "on": [136.0] * 9},
+    }
+
+    def fake(_, setting, number):
+        return {"cublasGemmEx": {"m": 0} | rows[setting]}
+
+    kept, cost._call_cost = cost._call_cost, fake
+    try:
+        with tempfile.TemporaryDirectory() as name:
+            one = session(name)
+            cost.calls(one)
+    finally:
+        cost._call_cost = kept
+    assert {name: figure["value"] for name, figure in one.figures.items()} == {
+        "ns of the hook of cublasGemmEx while recording is off": 6.0,
+        "ns added to cublasGemmEx, counts": 100.0,
+        "ns added to cublasGemmEx, counts, against an empty preload": 105.0,
+        "ns added to cublasGemmEx, events": 110.0,
+        "ns added to cublasGemmEx, events, against an empty preload": 116.0,
+    }
+
+
+def measured(time_ns: int, attributed_ns: int, window_s: float) -> dict:
+    gpu = {"windows": 3, "time_ns": time_ns, "attributed_ns": attributed_ns, "window_s": window_s}
+    return {"trace": {"gpu": gpu | {"timeline": {"streams": 2}}}}
+
+
+def test_windows_that_disagree_or_are_too_full_fail():
+    full = measured(10_000, 3_700, 1.0)
+    for few, ok in (
+        (measured(1_000, 365, 1e-6), [True, True]),
+        (measured(1_000, 200, 1e-6), [False, True]),
+        (measured(9_000, 3_300, 1e-6), [True, False]),
+        ({"trace": {"gpu": None}}, [False, False]),
+    ):
+        with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+            one = session(name)
+            cases._agree(one, few, full)
+            assert [check.ok for check in one.checks] == ok, few
+
+
+def test_what_takes_too_long_ends_with_what_it_started():
+    with tempfile.TemporaryDirectory() as name:
+        pid = pathlib.Path(name) / "pid"
+        try:
+            ground_truth.finish(["sh", "-c", f"sleep 60 & echo $! > {pid}; wait"], timeout=0.5)
+            raise AssertionError("it came back")
+        except subprocess.TimeoutExpired:
+            pass
+        left = pathlib.Path(f"/proc/{pid.read_text().strip()}/stat")
+        assert not left.exists() or left.read_text().split(") ")[1][0] in "ZX"
+
+
+def test_one_gpu_unless_all_are_wanted():
+    with tempfile.TemporaryDirectory() as name:
+        one = session(name)
+        assert "," not in one.environment()["CUDA_VISIBLE_DEVICES"]
+        assert "CUDA_VISIBLE_DEVICES" not in one.environment(all_gpus=True)
+
+
+def test_the_open_cases_are_cases():
+    assert set(capture.FIRST) <= set(cases.CASES | cost.CASES)
 
 
 def test_kernel_names_of_matrix_libraries():

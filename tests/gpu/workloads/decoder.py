@@ -12,7 +12,9 @@ BATCH START_UNIX_NS DURATION_NS" for each step.
 
 With --turns it decodes on demand: a line "MODE SECONDS" on stdin is answered by a line of JSON on
 stdout, what a step of that turn took. So two processes, one recorded, can take turns on one machine
-without paying their start each time. The first step of a turn is not in it.
+without paying their start each time. The first step of a turn is not in it. With --switch (the shim is
+loaded) a line "MODE SECONDS alternate" switches recording off and on between the steps (switch.py);
+the answer has, for each block of steps, the medians of those without and with recording.
 """
 
 import argparse
@@ -31,6 +33,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import marks
+import switch
 
 WARM_UP_STEPS = 3
 
@@ -127,14 +130,20 @@ def phase(given: argparse.Namespace, name: str) -> Iterator[None]:
     torch.cuda.nvtx.range_pop()
 
 
-def decode(given: argparse.Namespace, decoder: Decoder, step: Callable) -> list[tuple[int, int]]:
-    """(start_unix_ns, duration_ns) of each step."""
+def decode(
+    given: argparse.Namespace,
+    decoder: Decoder,
+    step: Callable,
+    before: Callable[[int], None] = lambda _: None,
+) -> list[tuple[int, int]]:
+    """(start_unix_ns, duration_ns) of each step; `before` gets its number."""
     times: list[tuple[int, int]] = []
     deadline = time.monotonic() + given.seconds
     while (time.monotonic() < deadline) if given.seconds else len(times) < given.steps:
         if len(times) % given.steps == 0:
             decoder.rewind(given.prompt)
             synchronize(given)
+        before(len(times))
         start_unix_ns, start_ns = time.time_ns(), time.perf_counter_ns()
         with phase(given, "decode"):
             step()
@@ -199,17 +208,19 @@ def prepared(given: argparse.Namespace, model: LlamaForCausalLM, mode: str, grap
 
 def take_turns(given: argparse.Namespace, model: LlamaForCausalLM) -> None:
     ready = {m: prepared(given, model, m, i) for i, m in enumerate(given.mode.split(","))}
+    recording = switch.Switch(given.switch) if given.switch else None
     keep_still(given)
     print(json.dumps({"ready": list(ready)}), flush=True)
     for line in sys.stdin:
-        mode, seconds = line.split()
+        mode, seconds, *how = line.split()
         given.seconds = float(seconds)
-        durations = [length for _, length in decode(given, *ready[mode])][1:]
-        answer = {
-            "steps": len(durations),
-            "median_ns": statistics.median(durations),
-            "mean_ns": statistics.fmean(durations),
-        }
+        if how == ["alternate"]:
+            times = decode(given, *ready[mode], before=lambda i: recording.set(switch.is_on(i)))
+            recording.set(True)
+            answer = {"off_on_ns": switch.medians([length for _, length in times])}
+        else:
+            times = decode(given, *ready[mode])
+            answer = {"median_ns": statistics.median(length for _, length in times[1:])}
         print(json.dumps(answer), flush=True)
 
 
@@ -234,6 +245,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--step-times", metavar="FILE", help="append each step's start and length")
     parser.add_argument("--phase-marks", action="store_true", help="NVTX ranges prefill and decode")
     parser.add_argument("--turns", action="store_true", help="decode when stdin says so")
+    parser.add_argument("--switch", metavar="PAUSE,RESUME", help="places in the shim: switch.py")
     parser.add_argument(
         "--pin", action="store_true", help="main thread on one processor, no garbage collection"
     )

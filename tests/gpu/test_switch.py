@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of turns with the real shim: a decoder that calls a fake BLAS is switched by `tilewise ctl`
+and by itself (TAP). TILEWISE, SHIM and SHIM_BIN: the program, the shim, where libfake_blas.so is."""
+
+import contextlib
+import os
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import cost
+import switch
+import tap
+from session import WORKLOADS, Session
+
+# decoder.py as it is, but for the model: a step is CALLS calls.
+CALLS = 5
+HOST = f"""
+import ctypes, os, sys, time
+from unittest.mock import MagicMock
+sys.modules["torch"], sys.modules["transformers"] = MagicMock(), MagicMock()
+sys.modules["torch"].inference_mode = lambda: lambda function: function
+sys.path.insert(0, {str(WORKLOADS)!r})
+import decoder
+daxpy = ctypes.CDLL(os.environ["SHIM_BIN"] + "/libfake_blas.so").daxpy_
+one, alpha, x = ctypes.c_int(1), ctypes.c_double(1), (ctypes.c_double * 1)()
+def step():
+    for _ in range({CALLS}):
+        daxpy(*map(ctypes.byref, (one, alpha)), x, ctypes.byref(one), x, ctypes.byref(one))
+    time.sleep(0.001)
+step()
+decoder.build = lambda given: None
+decoder.prepared = lambda given, model, mode, graph: (MagicMock(), step)
+sys.exit(decoder.main())
+"""
+
+
+@contextlib.contextmanager
+def player(setting: str):
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        one = Session(folder, folder, folder, minutes=1)
+        one.tilewise, one.shim = os.environ["TILEWISE"], os.environ["SHIM"]
+        one.workload = lambda _, *words: [sys.executable, "-c", HOST, *words]
+        found = cost.Player(one, setting, 0)
+        try:
+            found.wait()
+            yield found
+        finally:
+            found.end()
+
+
+def test_ctl_switches_a_running_decoder():
+    with player("counts") as one:
+        seen = [one.seen()]
+        for word in ("off", "on"):
+            one.order(word)
+            one.obeyed(word)
+            assert one.turn("eager", 0.2) > 1e6
+            seen.append(one.seen())
+        assert seen[0] == seen[1] < seen[2], seen
+
+
+def test_a_decoder_switches_itself_between_steps():
+    with player("counts") as one:
+        before = one.seen()
+        blocks = one.alternate("eager", 0.5)
+        assert len(blocks) >= 3 and all(off > 1e6 and on > 1e6 for off, on in blocks), blocks
+        calls = (one.seen() - before) / CALLS
+        # Whole blocks and a part of one; a look of the writer may switch one step on.
+        recorded = [(len(blocks) + more) * switch.BLOCK_STEPS / 2 for more in (1, 2)]
+        assert recorded[0] <= calls <= recorded[1] + 2, (calls, recorded)
+        traces = one.traces()
+    assert len(traces) == 1, traces
+
+
+def test_a_decoder_without_the_shim_takes_turns():
+    with player("none") as one:
+        assert one.turn("graph", 0.1) > 1e6
+
+
+def test_a_shim_without_symbols_is_refused():
+    assert tap.refuses(switch.places, "/bin/true")
+    assert tap.refuses(switch.loaded_at)
+
+
+if __name__ == "__main__":
+    sys.exit(tap.run(globals()))
