@@ -4,7 +4,6 @@
 
 import contextlib
 import io
-import json
 import pathlib
 import random
 import subprocess
