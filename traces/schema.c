@@ -43,6 +43,7 @@ static const char *const type_words[] = {
     [SCHEMA_REAL] = "a number",
     [SCHEMA_CHOICE] = "one of the choices",
     [SCHEMA_WORD] = "one of the choices",
+    [SCHEMA_OWN] = "a text",
     [SCHEMA_MAP] = "a map",
     [SCHEMA_LIST] = "a list",
     [SCHEMA_ANY] = "anything",
@@ -152,6 +153,7 @@ enum status schema_set(const struct schema_field *field, const char *text, struc
         return set_real(field, text, fault);
     case SCHEMA_ANY:
         return ST_OK;
+    case SCHEMA_OWN:
     case SCHEMA_MAP:
     case SCHEMA_LIST:
         break;
@@ -264,6 +266,21 @@ static enum status wrong_kind(struct walk *w, const struct schema_field *field)
                     kinds[w->event.type]);
 }
 
+/* A byte of a value is exact on one line without escapes; else the place is where it begins. */
+static enum status read_own(struct walk *w, const struct schema_field *field)
+{
+    struct fault fault = { .text = "" };
+    yaml_mark_t mark = w->event.start_mark;
+    size_t at = 0;
+    enum status st = field->parse(field->value, scalar_of(w), &at, &fault);
+    if (st != ST_INVALID)
+        return st == ST_OK ? st : fault_set(w->fault, st, "%s: %s", w->name, fault.text);
+    if (w->event.end_mark.line == mark.line)
+        mark.column += at + (w->event.data.scalar.style != YAML_PLAIN_SCALAR_STYLE);
+    return fault_set(w->fault, st, "%s:%zu:%zu: %s %s", w->name, mark.line + 1, mark.column + 1,
+                     field->name, fault.text);
+}
+
 static enum status read_value(struct walk *w, const struct schema_field *field)
 {
     if (w->event.type != YAML_SCALAR_EVENT)
@@ -274,6 +291,8 @@ static enum status read_value(struct walk *w, const struct schema_field *field)
         field->type == SCHEMA_TEXT || field->type == SCHEMA_CHOICE || field->type == SCHEMA_WORD;
     if (strlen(text) != w->event.data.scalar.length)
         return complain(w, "%s holds a zero byte", field->name);
+    if (field->type == SCHEMA_OWN)
+        return read_own(w, field);
     if (quoted && !wants_text)
         return complain(w, "%s expects %s, not a quoted text", field->name,
                         type_words[field->type]);

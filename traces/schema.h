@@ -24,6 +24,7 @@ enum schema_type {
     SCHEMA_REAL,    /* double * */
     SCHEMA_CHOICE,  /* const char **: one of `choices`; kept like a text */
     SCHEMA_WORD,    /* uint64_t *: the place of the word in `choices`, from 0 */
+    SCHEMA_OWN,     /* what `parse` makes of the text, quoted or not */
     SCHEMA_MAP,     /* `fields` stand one level deeper */
     SCHEMA_LIST,    /* of maps with these `fields`; or of values, where their only name is "" */
     SCHEMA_ANY,     /* no variable: whatever stands there is passed over */
@@ -34,6 +35,9 @@ enum schema_type {
  * the item before it. */
 typedef enum status schema_take(void *context, struct fault *fault);
 
+/* INVALID: the fault holds only what is wrong, and *at is the byte of the text where. */
+typedef enum status schema_parse(void *value, const char *text, size_t *at, struct fault *fault);
+
 struct schema_field {
     const char *name; /* a table ends with a NULL name */
     enum schema_type type;
@@ -42,7 +46,8 @@ struct schema_field {
     const char *choices; /* "text|json|csv" */
     const struct schema_field *fields;
     bool required;
-    schema_take *take; /* of a list; with this context */
+    schema_parse *parse; /* of an own value */
+    schema_take *take;   /* of a list; with this context */
     void *context;
 };
 
@@ -56,8 +61,9 @@ enum status schema_read_file(const struct schema_field *fields, const char *path
 enum status schema_read_text(const struct schema_field *fields, const char *name, const char *text,
                              size_t bytes, size_t bytes_max, struct fault *fault);
 
-/* Set one value from a flag's or variable's text. INVALID: the fault holds only what is
- * wrong, for the caller to put the place before it: "expects a number from 0 to 1, not 'high'". */
+/* Set one value (not an own one) from a flag's or variable's text. INVALID: the fault holds only
+ * what is wrong, for the caller to put the place before it: "expects a number from 0 to 1, not
+ * 'high'". */
 enum status schema_set(const struct schema_field *field, const char *text, struct fault *fault);
 
 #endif

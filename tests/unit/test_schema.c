@@ -410,3 +410,58 @@ Test(schema, a_longer_limit_allows_more_of_everything)
     cr_assert_eq(rows_seen, 20000);
     free(text);
 }
+
+/* Own values: the caller reads the text. */
+static size_t letters;
+
+static enum status parse_letters(void *value, const char *text, size_t *at, struct fault *why)
+{
+    size_t *sum = value;
+    *at = strspn(text, "abc");
+    *sum += *at;
+    return text[*at] ? fault_set(why, ST_INVALID, "knows a, b and c, not '%s'", text + *at) : ST_OK;
+}
+
+static enum status take_nothing(void *context, struct fault *why)
+{
+    (void)context;
+    (void)why;
+    return ST_OK;
+}
+
+static const struct schema_field own_element[] = {
+    { .name = "", .type = SCHEMA_OWN, .value = &letters, .parse = parse_letters }, { 0 }
+};
+static const struct schema_field own_fields[] = {
+    { .name = "one", .type = SCHEMA_OWN, .value = &letters, .parse = parse_letters },
+    { .name = "many", .type = SCHEMA_LIST, .fields = own_element, .take = take_nothing },
+    { 0 },
+};
+
+static enum status read_own(const char *text)
+{
+    letters = 0;
+    return schema_read_text(own_fields, "o.yaml", text, strlen(text), SCHEMA_BYTES_MAX, &fault);
+}
+
+static void refuse_own(const char *text, const char *message)
+{
+    cr_assert_eq(read_own(text), ST_INVALID, "accepted: %s", text);
+    cr_assert_str_eq(fault.text, message);
+}
+
+Test(schema, own_values_are_read_by_their_owner)
+{
+    cr_assert_eq(read_own("one: ab\nmany: [a, 'bc', \"abc\"]\n"), ST_OK, "%s", fault.text);
+    cr_assert_eq(letters, 8);
+}
+
+Test(schema, an_own_value_is_refused_at_the_byte)
+{
+    refuse_own("one: abxc\n", "o.yaml:1:8: one knows a, b and c, not 'xc'");
+    refuse_own("one: \"abxc\"\n", "o.yaml:1:9: one knows a, b and c, not 'xc'");
+    refuse_own("many: [a, q]\n", "o.yaml:1:11: many knows a, b and c, not 'q'");
+    refuse_own("one: >\n  ab\n  c\n", "o.yaml:1:6: one knows a, b and c, not ' c?'");
+    refuse_own("one: [a]\n", "o.yaml:1:6: one expects a text, not a list");
+    refuse_own("one: \"a\\0b\"\n", "o.yaml:1:6: one holds a zero byte");
+}
