@@ -268,6 +268,21 @@ static void measure_potential(struct analysis *a)
     }
 }
 
+static enum status measure_agreement(struct analysis *a)
+{
+    struct agreement_promise *promises = calloc(a->nops + 1, sizeof *promises);
+    if (!promises)
+        return ST_NOMEM;
+    for (size_t i = 0; i < a->nops; i++) {
+        const struct analysis_group *g = &a->ops[i];
+        promises[i] = (struct agreement_promise){ g->replay.order_lo, g->replay.order_hi,
+                                                  g->heat.value, g->heat.busy_share };
+    }
+    agreement_measure(&a->in_order, a->results, promises, a->nops);
+    free(promises);
+    return ST_OK;
+}
+
 static void decide_groups(struct analysis *a, struct analysis_group *groups, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -276,7 +291,8 @@ static void decide_groups(struct analysis *a, struct analysis_group *groups, siz
         const struct decide_input in = { .evidence = a->evidence,
                                          .heat = &g->heat,
                                          .stability = &g->stability,
-                                         .replay = g->replay };
+                                         .replay = g->replay,
+                                         .in_order = a->in_order };
         g->decision = decide(&in, a->policy);
         regimes_add_reason(&g->regimes, g->decision.reason, sizeof g->decision.reason);
     }
@@ -405,7 +421,8 @@ static enum status build(struct analysis *a)
     a->coverage_calls = evidence_coverage_calls(a->summary);
     decide_withheld(&a->evidence, &a->policy->evidence, a->withheld, sizeof a->withheld);
     measure_potential(a);
-    if ((st = fidelity_measure(a->summary, a->results, a->result_of, &a->fidelity)) != ST_OK)
+    if ((st = measure_agreement(a)) != ST_OK ||
+        (st = fidelity_measure(a->summary, a->results, a->result_of, &a->fidelity)) != ST_OK)
         return st;
     decide_groups(a, a->ops, a->nops);
     decide_groups(a, a->classes, a->nclasses);

@@ -63,6 +63,7 @@ struct analysis {
     double potential, potential_unknown; /* sum E h over ops, and sum E of those without h */
     char withheld[240];                  /* "" or why every verdict is withheld */
     struct fidelity fidelity;
+    struct agreement in_order;
     struct causal *causal;    /* effects of the ops, then of the classes; NULL: unknown */
     char timeline_fault[160]; /* "" or why it could not be read */
     size_t nops, nclasses, nshapes, nnotes;

@@ -153,10 +153,37 @@ static struct decide_result decide_matrix(const struct decide_input *in,
                   heat, stability_level_name(s->level), shape);
 }
 
+/* What the replay in order must have shown: the first that is missing, or NULL. */
+static const char *missing_in_order(const struct agreement *o, const struct policy_evidence *policy,
+                                    char *text, size_t bytes)
+{
+    if (isnan(o->gain))
+        snprintf(text, bytes, "a replay of the trace in its order (replay --order=recorded)");
+    else if (!(o->covered >= policy->replayed))
+        snprintf(text, bytes,
+                 "a replay in order that stands for %.0f %% of the recorded time (this one for "
+                 "%.0f %%)",
+                 100 * policy->replayed, 100 * o->covered);
+    else if (!(o->gain >= o->promised_lo))
+        snprintf(text, bytes,
+                 "agreement: the trace in order gained %.2f %% where its shapes promised at least "
+                 "%.2f %% over the recorded calls",
+                 100 * o->gain, 100 * o->promised_lo);
+    else if (!(o->lo <= o->promised_hi))
+        snprintf(text, bytes,
+                 "agreement: the trace in order gained at least %.2f %% where its shapes promised "
+                 "%.2f %% at most over the recorded calls; distrust both",
+                 100 * o->lo, 100 * o->promised_hi);
+    else
+        return NULL;
+    return text;
+}
+
 /* Conditions of adopt beyond the gain: the first that is missing, or NULL. */
-static const char *missing_for_adopt(const struct decide_replay *r, const struct policy *policy,
+static const char *missing_for_adopt(const struct decide_input *in, const struct policy *policy,
                                      char *text, size_t bytes)
 {
+    const struct decide_replay *r = &in->replay;
     if (!(r->gain_lo >= policy->gain.adopt))
         snprintf(text, bytes, "a gain of at least %.1f %%", 100 * policy->gain.adopt);
     else if (!(r->worst_ratio >= policy->gain.worst_ratio))
@@ -166,28 +193,24 @@ static const char *missing_for_adopt(const struct decide_replay *r, const struct
                  r->worst_ratio, r->losing);
     else if (policy->gain.deterministic && !r->deterministic)
         snprintf(text, bytes, "bitwise equal repeat runs");
-    else if (isnan(r->in_order_gain))
-        snprintf(text, bytes, "an in-order replay of the whole trace that agrees");
-    else if (!(r->in_order_gain >= r->gain_lo && r->in_order_gain <= r->gain_hi))
-        snprintf(text, bytes,
-                 "agreement: the whole trace in order gained %.2f %%, so distrust both numbers",
-                 100 * r->in_order_gain);
     else
-        return NULL;
+        return missing_in_order(&in->in_order, &policy->evidence, text, bytes);
     return text;
 }
 
-static struct decide_result decide_gain(const struct decide_replay *r, const char *heat,
+static struct decide_result decide_gain(const struct decide_input *in, const char *heat,
                                         const struct policy *policy)
 {
-    char missing[160];
-    const char *lack = missing_for_adopt(r, policy, missing, sizeof missing);
+    char missing[200];
+    const struct decide_replay *r = &in->replay;
+    const char *lack = missing_for_adopt(in, policy, missing, sizeof missing);
     if (!lack)
         return result(DECIDE_ADOPT,
                       "%s; replay gains %.2f to %.2f %% of the whole on %" PRIu64
-                      " shapes and the trace in order agrees (%.2f %%). A load whose shapes the "
-                      "table misses would change this.",
-                      heat, 100 * r->gain_lo, 100 * r->gain_hi, r->winning, 100 * r->in_order_gain);
+                      " shapes and the trace in order agrees (%.2f %%, for %.0f %% of its time). A "
+                      "load whose shapes the table misses would change this.",
+                      heat, 100 * r->gain_lo, 100 * r->gain_hi, r->winning, 100 * in->in_order.gain,
+                      100 * in->in_order.covered);
     return result(DECIDE_PILOT,
                   "%s; isolated replay gains %.2f to %.2f %% of the whole on %" PRIu64
                   " of %" PRIu64 " verified shapes. Missing for adopt: %s.",
@@ -249,7 +272,7 @@ static struct decide_result refine(const struct decide_input *in, struct decide_
                       "at least %.0f %% would change this.",
                       heat, 100 * r->potential, r->headroom, 100 * policy->headroom.stop);
     if (r->gain_lo >= policy->gain.pilot)
-        return decide_gain(r, heat, policy);
+        return decide_gain(in, heat, policy);
     if (!(r->replayed_share >= policy->evidence.replayed))
         return result(DECIDE_SPIKE,
                       "%s is high and the shapes are %s. Replay measured only %.0f %% of its time. "

@@ -6,6 +6,7 @@
 #ifndef TILEWISE_ANALYSIS_DECIDE_H
 #define TILEWISE_ANALYSIS_DECIDE_H
 
+#include "analysis/agreement.h"
 #include "analysis/heat.h"
 #include "analysis/policy.h"
 #include "analysis/stability.h"
@@ -40,21 +41,22 @@ struct decide_evidence {
 
 /* What replay says about one group. Shares are of the group's recorded time. */
 struct decide_replay {
-    bool present;            /* at least one of its shapes was measured */
-    bool capped;             /* the baseline ran with fewer instructions than the machine has */
-    double replayed_share;   /* time of shapes whose best baseline was measured */
-    double potential;        /* at most, summed over all ops: E h, E where h is unknown */
-    double headroom;         /* time-weighted h of this group; NaN without ceilings */
-    double headroom_share;   /* time of the shapes that `headroom` knows */
-    double gain_lo, gain_hi; /* against baseline best, of the whole trace */
-    double gain_recorded_lo; /* against baseline recorded */
-    double unclear_gain;     /* what shapes whose timing was UNCLEAR might gain at most */
-    uint64_t unclear;        /* how many of them */
-    double library_gain;     /* from baseline recorded to baseline best */
+    bool present;              /* at least one of its shapes was measured */
+    bool capped;               /* the baseline ran with fewer instructions than the machine has */
+    double replayed_share;     /* time of shapes whose best baseline was measured */
+    double potential;          /* at most, summed over all ops: E h, E where h is unknown */
+    double headroom;           /* time-weighted h of this group; NaN without ceilings */
+    double headroom_share;     /* time of the shapes that `headroom` knows */
+    double gain_lo, gain_hi;   /* against baseline best, of the whole trace */
+    double gain_recorded_lo;   /* against baseline recorded */
+    double order_lo, order_hi; /* of the table's kernels against baseline recorded, as an in-order
+                                  replay is to show it: without the cost of choosing */
+    double unclear_gain;       /* what shapes whose timing was UNCLEAR might gain at most */
+    uint64_t unclear;          /* how many of them */
+    double library_gain;       /* from baseline recorded to baseline best */
     uint64_t passed, winning, losing; /* shapes: verified; in the table; slower than worst_ratio */
     double worst_ratio;               /* of the table's kernels over the verified shapes; NaN */
     bool deterministic;               /* all of the table's kernels are */
-    double in_order_gain;             /* of the whole trace replayed in order; NaN: not run */
 };
 
 struct decide_input {
@@ -62,6 +64,7 @@ struct decide_input {
     const struct heat *heat;
     const struct stability *stability;
     struct decide_replay replay;
+    struct agreement in_order; /* of the whole trace with the whole table */
 };
 
 struct decide_result {

@@ -61,6 +61,7 @@ static void order(yajl_gen g, const struct analysis *a, const struct result_orde
     json_key_whole(g, "calls", row->calls);
     json_key_whole(g, "fillers", row->fillers);
     json_key_whole(g, "repeats", row->repeats);
+    json_key_real(g, "time_share", row->time_share);
     json_key_real(g, "recorded_ns", row->recorded_ns);
     json_key_real(g, "filler_ns", row->filler_ns);
     json_key_real(g, "replayed_ns", row->kernel_ns);
@@ -81,6 +82,19 @@ static void order(yajl_gen g, const struct analysis *a, const struct result_orde
     yajl_gen_map_close(g);
 }
 
+/* Everything that was replayed in order, against what the single shapes promised. */
+static void whole(yajl_gen g, const struct agreement *o)
+{
+    json_open_map(g, "whole");
+    json_key_real(g, "covered", o->covered);
+    json_key_real(g, "gain", o->gain);
+    json_key_real(g, "lo", o->lo);
+    json_key_real(g, "hi", o->hi);
+    json_key_real(g, "promised_lo", o->promised_lo);
+    json_key_real(g, "promised_hi", o->promised_hi);
+    yajl_gen_map_close(g);
+}
+
 void fidelity_json(yajl_gen g, const struct analysis *a)
 {
     json_open_map(g, "fidelity");
@@ -93,5 +107,6 @@ void fidelity_json(yajl_gen g, const struct analysis *a)
         order(g, a, &a->results->orders[i], &f);
     }
     yajl_gen_array_close(g);
+    whole(g, &a->in_order);
     yajl_gen_map_close(g);
 }

@@ -145,6 +145,8 @@ static void add_row(struct decide_replay *out, struct table *table, const struct
     out->unclear_gain += share * saving(hi, least);
     if (winner) {
         out->winning++;
+        out->order_lo += share * in->cov05 * saving(winner->recorded_lo, 1);
+        out->order_hi += share * saving(winner->recorded_hi, 1);
         add_to_table(table, winner->name);
         out->deterministic &= winner->deterministic;
         out->gain_lo += share * in->cov05 * saving(winner->best_lo, least);
@@ -160,7 +162,6 @@ void gain_measure(struct decide_replay *out, const struct gain_input *in,
         .headroom = NAN,
         .worst_ratio = NAN,
         .deterministic = true,
-        .in_order_gain = NAN,
     };
     struct table table = { .count = 0 };
     uint64_t calls = 0;

@@ -32,7 +32,7 @@ const struct result_candidate *gain_winner(const struct result_case *row,
                                            const struct result_set *results,
                                            const struct policy *policy);
 
-/* Fill everything but `potential` and `in_order_gain`. */
+/* Fill everything but `potential`. */
 void gain_measure(struct decide_replay *out, const struct gain_input *in,
                   const struct policy *policy);
 

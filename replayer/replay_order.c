@@ -32,6 +32,7 @@ static struct result_order row_of(const struct sequence *s, const struct order_o
         .noise = m->noise,
         .rounds = m->rounds,
         .nparts = (uint32_t)m->nparts,
+        .time_share = NAN,
     };
 }
 

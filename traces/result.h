@@ -107,7 +107,8 @@ struct result_order {
     double ratio, ratio_lo, ratio_hi; /* baseline / chosen */
     double noise;
     uint32_t rounds;
-    uint32_t nparts; /* rows of result_order_part that follow */
+    uint32_t nparts;   /* rows of result_order_part that follow */
+    double time_share; /* of the recorded time of all work: what its repeats stand for */
 };
 
 /* The calls of one signature in a stretch. */

@@ -96,16 +96,27 @@ const struct resultrow_field resultrow_case[] = {
 };
 
 const struct resultrow_field resultrow_order[] = {
-    ORDER(1, ROW_TEXT, source),         ORDER(2, ROW_TEXT, reason),
-    ORDER(3, ROW_BYTE, status),         ORDER(4, ROW_BOOL, in_graph),
-    ORDER(5, ROW_BOOL, is_kernel_time), ORDER(6, ROW_U64, calls),
-    ORDER(7, ROW_U64, fillers),         ORDER(8, ROW_U64, repeats),
-    ORDER(9, ROW_REAL, recorded_ns),    ORDER(10, ROW_REAL, filler_ns),
-    ORDER(11, ROW_REAL, kernel_ns),     ORDER(12, ROW_REAL, baseline_ns),
-    ORDER(13, ROW_REAL, chosen_ns),     ORDER(14, ROW_REAL, ratio),
-    ORDER(15, ROW_REAL, ratio_lo),      ORDER(16, ROW_REAL, ratio_hi),
-    ORDER(17, ROW_REAL, noise),         ORDER(18, ROW_U32, rounds),
-    ORDER(19, ROW_U32, nparts),         { 0, ROW_TEXT, 0 },
+    ORDER(1, ROW_TEXT, source),
+    ORDER(2, ROW_TEXT, reason),
+    ORDER(3, ROW_BYTE, status),
+    ORDER(4, ROW_BOOL, in_graph),
+    ORDER(5, ROW_BOOL, is_kernel_time),
+    ORDER(6, ROW_U64, calls),
+    ORDER(7, ROW_U64, fillers),
+    ORDER(8, ROW_U64, repeats),
+    ORDER(9, ROW_REAL, recorded_ns),
+    ORDER(10, ROW_REAL, filler_ns),
+    ORDER(11, ROW_REAL, kernel_ns),
+    ORDER(12, ROW_REAL, baseline_ns),
+    ORDER(13, ROW_REAL, chosen_ns),
+    ORDER(14, ROW_REAL, ratio),
+    ORDER(15, ROW_REAL, ratio_lo),
+    ORDER(16, ROW_REAL, ratio_hi),
+    ORDER(17, ROW_REAL, noise),
+    ORDER(18, ROW_U32, rounds),
+    ORDER(19, ROW_U32, nparts),
+    ORDER(20, ROW_REAL, time_share),
+    { 0, ROW_TEXT, 0 },
 };
 
 const struct resultrow_field resultrow_order_part[] = {

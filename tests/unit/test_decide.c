@@ -28,11 +28,8 @@ static void setup(void)
         .evidence = { .coverage_time = 1, .lost_share = 0, .windows = 20 },
         .heat = &heat,
         .stability = &stability,
-        .replay = { .potential = NAN,
-                    .headroom = NAN,
-                    .worst_ratio = NAN,
-                    .in_order_gain = NAN,
-                    .deterministic = true },
+        .replay = { .potential = NAN, .headroom = NAN, .worst_ratio = NAN, .deterministic = true },
+        .in_order = { .gain = NAN },
     };
 }
 
@@ -52,8 +49,13 @@ static void replayed(void)
         .winning = 10,
         .worst_ratio = 1.0,
         .deterministic = true,
-        .in_order_gain = 0.07,
     };
+    in.in_order = (struct agreement){ .covered = 0.9,
+                                      .gain = 0.07,
+                                      .lo = 0.068,
+                                      .hi = 0.072,
+                                      .promised_lo = 0.05,
+                                      .promised_hi = 0.09 };
 }
 
 static struct decide_result expect(enum decide_verdict verdict, const char *in_reason)
@@ -189,14 +191,27 @@ Test(decide, everything_together_is_adopt, .init = replayed)
 
 Test(decide, without_in_order_replay_the_best_word_is_pilot, .init = replayed)
 {
-    in.replay.in_order_gain = NAN;
-    expect(DECIDE_PILOT, "Missing for adopt: an in-order replay of the whole trace that agrees");
+    in.in_order.gain = NAN;
+    expect(DECIDE_PILOT, "Missing for adopt: a replay of the trace in its order");
+}
+
+Test(decide, a_part_of_the_trace_in_order_is_not_the_whole, .init = replayed)
+{
+    in.in_order.covered = 0.79;
+    expect(DECIDE_PILOT, "in order that stands for 80 % of the recorded time (this one for 79 %)");
+    in.in_order.covered = 0.80;
+    expect(DECIDE_ADOPT, "agrees (7.00 %, for 80 % of its time)");
 }
 
 Test(decide, an_in_order_replay_that_disagrees_is_named, .init = replayed)
 {
-    in.replay.in_order_gain = 0.01;
-    expect(DECIDE_PILOT, "distrust both numbers");
+    in.in_order.gain = 0.049;
+    expect(DECIDE_PILOT, "gained 4.90 % where its shapes promised at least 5.00 %");
+    in.in_order.gain = 0.2;
+    in.in_order.lo = 0.091;
+    expect(DECIDE_PILOT, "gained at least 9.10 % where its shapes promised 9.00 % at most");
+    in.in_order.lo = 0.089;
+    expect(DECIDE_ADOPT, "");
 }
 
 Test(decide, a_small_gain_is_pilot, .init = replayed)

@@ -132,6 +132,17 @@ Test(gain, sum_by_hand, .init = two_shapes)
     cr_assert_float_eq(r.headroom, 1 - 2100.0 / 5000, 1e-9);
 }
 
+Test(gain, what_the_order_is_to_show_is_over_the_recorded_call, .init = two_shapes)
+{
+    candidates[0].recorded_lo = 1.5;
+    candidates[0].recorded_hi = 2;
+    candidates[1].best_lo = 1; /* not in the table */
+    policy.gain.dispatch_s = 1e-9;
+    struct decide_replay r = measured();
+    cr_assert_float_eq(r.order_lo, 0.3 * 0.9 * (1 - 1 / 1.5), 1e-12);
+    cr_assert_float_eq(r.order_hi, 0.3 * 0.5, 1e-12);
+}
+
 Test(gain, a_shape_within_noise_wins_nothing, .init = two_shapes)
 {
     candidates[0].best_lo = 1.009;
