@@ -53,7 +53,7 @@ cuda=OFF
 nvidia-smi -L >/dev/null 2>&1 && cuda=ON
 { cmake --preset release -DBUILD_TESTING=OFF -DTILEWISE_CUDA=$cuda && cmake --build --preset release -j "$(nproc)"; } \
     >"$out/build.log" 2>&1 || fail "the build failed" "$out/build.log"
-"${free[@]}" $tilewise doctor "$out" || fail "this machine lacks something (see 'missing' above)"
+"${free[@]}" $tilewise doctor --device=cpu "$out" || fail "this machine lacks something (see the 'no' or 'missing' above)"
 
 say "record a server under load for $seconds s"
 "${free[@]}" $tilewise record -o "$out/traces" -- \

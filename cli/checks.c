@@ -16,21 +16,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/replay_device.h"
 #include "cli/shim.h"
+#include "replayer/isolate.h"
 
 enum { SPACE_WANTED_MIB = 256 };
 
-const char *checks_state_name(enum check_state state)
+const char *checks_state_name(const struct check *check, enum check_state state)
 {
     static const char *const names[] = {
         [CHECK_OK] = "ok", [CHECK_NOTE] = "note", [CHECK_MISSING] = "missing"
     };
+    if (check->part == CHECK_CHECKLIST)
+        return state == CHECK_MISSING ? "no" : "yes";
     return names[state];
 }
 
-static void __attribute__((format(printf, 2, 3)))
-found(struct check_finding *f, const char *format, ...)
+void checks_found(struct check_finding *f, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -38,8 +39,7 @@ found(struct check_finding *f, const char *format, ...)
     va_end(args);
 }
 
-static void __attribute__((format(printf, 3, 4)))
-advise(struct check_finding *f, enum check_state state, const char *format, ...)
+void checks_advise(struct check_finding *f, enum check_state state, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -80,67 +80,85 @@ static const char *library_path(void *library)
     return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map ? map->l_name : "?";
 }
 
+int checks_run(char *const argv[], const char *preload, int stream, char *text, size_t text_bytes)
+{
+    int fds[2], status = -1;
+    text[0] = '\0';
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -1;
+    pid_t child = fork();
+    if (child == 0) {
+        int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (preload)
+            setenv("LD_PRELOAD", preload, 1);
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+            dup2(fd == stream ? fds[1] : nowhere, fd);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    close(fds[1]);
+    size_t used = 0;
+    ssize_t bytes = child > 0 ? 1 : 0;
+    while (bytes > 0) {
+        char rest[256]; /* a program that is stopped from writing would not end well */
+        bool keep = used + 1 < text_bytes;
+        bytes = read(fds[0], keep ? text + used : rest, keep ? text_bytes - 1 - used : sizeof rest);
+        used += keep && bytes > 0 ? (size_t)bytes : 0;
+    }
+    close(fds[0]);
+    text[used] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
+               ? WEXITSTATUS(status)
+               : -1;
+}
+
 /* Recording */
 
 /* The only honest test: the loader says on stderr when it cannot preload a file, and goes on. */
 static bool preloads(const char *shim, char *complaint, size_t complaint_bytes)
 {
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return false;
-    pid_t child = fork();
-    if (child == 0) {
-        setenv("LD_PRELOAD", shim, 1);
-        dup2(fds[1], STDERR_FILENO);
-        execlp("true", "true", (char *)NULL);
-        _exit(127);
-    }
-    close(fds[1]);
-    ssize_t bytes = child > 0 ? read(fds[0], complaint, complaint_bytes - 1) : -1;
-    close(fds[0]);
-    int status = -1;
-    if (child > 0)
-        waitpid(child, &status, 0);
-    complaint[bytes > 0 ? bytes : 0] = '\0';
-    complaint[strcspn(complaint, "\n")] = '\0';
-    return bytes == 0 && status == 0;
+    char *argv[] = { "/proc/self/exe", "--version", NULL };
+    int status = checks_run(argv, shim, STDERR_FILENO, complaint, complaint_bytes);
+    return status == 0 && complaint[0] == '\0';
 }
 
-static void look_shim(struct check_finding *f, const char *directory)
+static void look_shim(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
+    (void)c;
     struct fault fault;
     char path[PATH_MAX], complaint[200];
     if (shim_find(path, sizeof path, &fault) != ST_OK) {
-        found(f, "not found");
-        advise(f, CHECK_MISSING, "%.200s", fault.text);
+        checks_found(f, "not found");
+        checks_advise(f, CHECK_MISSING, "%.200s", fault.text);
     } else if (!preloads(path, complaint, sizeof complaint)) {
-        found(f, "%.150s does not load", path);
-        advise(f, CHECK_MISSING, "%.200s", complaint);
+        checks_found(f, "%.150s does not load", path);
+        checks_advise(f, CHECK_MISSING, "%.200s", complaint);
     } else
-        found(f, "%.200s loads", path);
+        checks_found(f, "%.200s loads", path);
 }
 
-static void look_preload(struct check_finding *f, const char *directory)
+static void look_preload(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
+    (void)c;
     const char *preload = getenv("LD_PRELOAD");
     if (!preload || !*preload) {
-        found(f, "not set");
+        checks_found(f, "not set");
         return;
     }
-    found(f, "%.200s", preload);
-    advise(f, CHECK_NOTE, "record keeps it and puts the shim beside it");
+    checks_found(f, "%.200s", preload);
+    checks_advise(f, CHECK_NOTE, "record keeps it and puts the shim beside it");
 }
 
-static void look_output(struct check_finding *f, const char *directory)
+static void look_output(struct check_finding *f, const struct check_context *c)
 {
+    const char *directory = c->directory;
     char probe[PATH_MAX];
     snprintf(probe, sizeof probe, "%s/.tilewise-doctor.XXXXXX", directory);
     int fd = mkostemp(probe, O_CLOEXEC);
     if (fd < 0) {
-        found(f, "%.150s: cannot write: %m", directory);
-        advise(f, CHECK_MISSING, "choose a directory of your own: tilewise record -o DIR");
+        checks_found(f, "%.150s: cannot write: %m", directory);
+        checks_advise(f, CHECK_MISSING, "choose a directory of your own: tilewise record -o DIR");
         return;
     }
     close(fd);
@@ -149,50 +167,45 @@ static void look_output(struct check_finding *f, const char *directory)
     uint64_t free_mib = 0;
     if (statvfs(directory, &space) == 0)
         free_mib = (uint64_t)space.f_bavail * space.f_frsize >> 20;
-    found(f, "%.150s: writable, %llu MiB free", directory, (unsigned long long)free_mib);
+    checks_found(f, "%.150s: writable, %llu MiB free", directory, (unsigned long long)free_mib);
     if (free_mib < SPACE_WANTED_MIB)
-        advise(f, CHECK_NOTE,
-               "a full disk ends a trace early (losses are counted): free some space");
+        checks_advise(f, CHECK_NOTE,
+                      "a full disk ends a trace early (losses are counted): free some space");
 }
 
 /* Replaying */
 
-static void look_openblas(struct check_finding *f, const char *directory)
+/* In a child: some libraries start threads when they are loaded. */
+static void find_blas(void *name, void *path)
 {
-    (void)directory;
-    void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        found(f, "libopenblas.so.0 not found");
-        advise(f, CHECK_MISSING, "apt-get install libopenblas0: it is the baseline of replay");
-        return;
-    }
-    char *(*config)(void) = dlsym(library, "openblas_get_config");
-    char *(*core)(void) = dlsym(library, "openblas_get_corename");
-    int (*threads)(void) = dlsym(library, "openblas_get_num_threads");
-    found(f, "%.120s, core %s, %d threads", config ? config() : library_path(library),
-          core ? core() : "?", threads ? threads() : 0);
-}
-
-static void look_system_blas(struct check_finding *f, const char *directory)
-{
-    (void)directory;
-    void *library = dlopen("libblas.so.3", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        found(f, "libblas.so.3 not found");
-        advise(f, CHECK_NOTE, "programs with their own BLAS are recorded all the same");
-        return;
-    }
     char real[PATH_MAX];
-    if (!realpath(library_path(library), real))
-        strcpy(real, "?");
-    found(f, "libblas.so.3 is %.200s", real);
-    if (!strstr(real, "openblas"))
-        advise(f, CHECK_NOTE, "numpy of the system uses this one; libopenblas0 is much faster");
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library && realpath(library_path(library), real))
+        snprintf(path, PATH_MAX, "%s", real);
 }
 
-static void look_caps(struct check_finding *f, const char *directory)
+static void look_system_blas(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
+    static char name[] = "libblas.so.3";
+    char path[PATH_MAX];
+    struct isolate_limits limits = { .seconds = 60 };
+    struct isolate_end end;
+    (void)c;
+    isolate_run(find_blas, name, path, sizeof path, &limits, &end);
+    if (end.status != RESULT_PASSED || !path[0]) {
+        checks_found(f, "%s not found", name);
+        checks_advise(f, CHECK_NOTE, "programs with their own BLAS are recorded all the same");
+        return;
+    }
+    checks_found(f, "%s is %.200s", name, path);
+    if (!strstr(path, "openblas"))
+        checks_advise(f, CHECK_NOTE,
+                      "numpy of the system uses this one; libopenblas0 is much faster");
+}
+
+static void look_caps(struct check_finding *f, const struct check_context *c)
+{
+    (void)c;
     static const char *const names[] = {
         "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OPENBLAS_NUM_THREADS",
         "OMP_NUM_THREADS",   "MKL_CBWR",         "MKL_ENABLE_INSTRUCTIONS"
@@ -203,14 +216,15 @@ static void look_caps(struct check_finding *f, const char *directory)
             used += (size_t)snprintf(f->value + used, sizeof f->value - used, "%s%s=%.40s",
                                      used ? " " : "", names[i], getenv(names[i]));
     if (used)
-        advise(f, CHECK_NOTE, "the baseline is held back: unset them, or replay --uncap-baseline");
+        checks_advise(f, CHECK_NOTE,
+                      "the baseline is held back: unset them, or replay --uncap-baseline");
     else
-        found(f, "no variable holds the BLAS library back");
+        checks_found(f, "no variable holds the BLAS library back");
 }
 
-static void look_cpu(struct check_finding *f, const char *directory)
+static void look_cpu(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
+    (void)c;
     char line[256] = "", *model = NULL;
     FILE *info = fopen("/proc/cpuinfo", "re");
     while (info && !model && fgets(line, sizeof line, info))
@@ -227,12 +241,12 @@ static void look_cpu(struct check_finding *f, const char *directory)
     else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         isa = "AVX2 and FMA";
 #endif
-    found(f, "%.120s, %d usable, %s", model ? model + 2 : "unknown processor", count, isa);
+    checks_found(f, "%.120s, %d usable, %s", model ? model + 2 : "unknown processor", count, isa);
 }
 
-static void look_caches(struct check_finding *f, const char *directory)
+static void look_caches(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
+    (void)c;
     size_t used = 0;
     for (int i = 0; i < 8 && used < sizeof f->value; i++) {
         char path[96], level[8], type[24], size[24];
@@ -248,137 +262,104 @@ static void look_caches(struct check_finding *f, const char *directory)
                                      used ? ", " : "", level, size);
     }
     if (!used) {
-        found(f, "not visible");
-        advise(f, CHECK_NOTE, "replay then assumes common sizes");
+        checks_found(f, "not visible");
+        checks_advise(f, CHECK_NOTE, "replay then assumes common sizes");
     }
 }
 
-static void look_governor(struct check_finding *f, const char *directory)
+static void look_governor(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
+    (void)c;
     char governor[64];
     if (!first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor,
                     sizeof governor)) {
-        found(f, "not visible (a virtual machine?)");
+        checks_found(f, "not visible (a virtual machine?)");
         return;
     }
-    found(f, "%.60s", governor);
+    checks_found(f, "%.60s", governor);
     if (strcmp(governor, "performance") != 0)
-        advise(f, CHECK_NOTE, "steadier timing: cpupower frequency-set -g performance");
+        checks_advise(f, CHECK_NOTE, "steadier timing: cpupower frequency-set -g performance");
 }
 
 /* Reporting */
 
-static void look_gnuplot(struct check_finding *f, const char *directory)
+static void look_gnuplot(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
+    (void)c;
     char path[PATH_MAX];
     if (on_path("gnuplot", path)) {
-        found(f, "%.200s", path);
+        checks_found(f, "%.200s", path);
         return;
     }
-    found(f, "not found");
-    advise(f, CHECK_MISSING, "apt-get install gnuplot-nox: tilewise histogram draws with it");
+    checks_found(f, "not found");
+    checks_advise(f, CHECK_MISSING,
+                  "apt-get install gnuplot-nox: tilewise histogram draws with it");
 }
 
 /* The GPU */
 
-static void look_cuda_driver(struct check_finding *f, const char *directory)
+static void look_nvcc(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    int (*init)(unsigned) = driver ? dlsym(driver, "cuInit") : NULL;
-    int (*devices)(int *) = driver ? dlsym(driver, "cuDeviceGetCount") : NULL;
-    int (*version)(int *) = driver ? dlsym(driver, "cuDriverGetVersion") : NULL;
-    int (*name)(char *, int, int) = driver ? dlsym(driver, "cuDeviceGetName") : NULL;
-    int count = 0, number = 0;
-    char model[100] = "";
-    if (!init || !devices || !version || !name || init(0) != 0 || devices(&count) != 0 || !count) {
-        found(f, driver ? "driver without a usable GPU" : "no driver (libcuda.so.1)");
-        advise(f, CHECK_MISSING, "CPU work is recorded and replayed without it");
-        return;
-    }
-    version(&number);
-    name(model, sizeof model, 0);
-    found(f, "%d x %.90s, driver for CUDA %d.%d", count, model, number / 1000, number % 1000 / 10);
-}
-
-static void look_cuda_toolkit(struct check_finding *f, const char *directory)
-{
-    (void)directory;
+    (void)c;
     char path[PATH_MAX];
     if (on_path("nvcc", path) || access(strcpy(path, "/usr/local/cuda/bin/nvcc"), X_OK) == 0) {
-        found(f, "%.200s", path);
+        checks_found(f, "%.200s", path);
         return;
     }
-    found(f, "nvcc not found");
-    advise(f, CHECK_MISSING, "only building the CUDA tile kernels needs it");
+    checks_found(f, "not found");
+    checks_advise(f, CHECK_MISSING, "only building the CUDA tile kernels needs it");
 }
 
-static void look_cuda_replay(struct check_finding *f, const char *directory)
+static void look_cupti(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
-    struct backend_options options = { .libraries = NULL };
-    struct backend_info info;
-    struct fault fault = { .text = "" };
-    if (replay_device_probe(&options, &info, &fault) == ST_OK) {
-        found(f, "%.60s, %.60s, %.1f GiB free", info.library, info.core,
-              (double)info.memory_bytes / 0x1p30);
-        return;
-    }
-    found(f, "not possible");
-    advise(f, CHECK_MISSING, "%.180s; replay --device cpu works", fault.text);
-}
-
-static void look_cupti(struct check_finding *f, const char *directory)
-{
-    (void)directory;
+    (void)c;
     static const char *const names[] = { "libcupti.so", "libcupti.so.13", "libcupti.so.12",
                                          "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
                                          "/usr/local/cuda/lib64/libcupti.so" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
         if (library) {
-            found(f, "%.200s", library_path(library));
+            checks_found(f, "%.200s", library_path(library));
             return;
         }
     }
-    found(f, "libcupti.so not found");
-    advise(f, CHECK_MISSING, "only GPU time in traces will need it");
+    checks_found(f, "libcupti.so not found");
+    checks_advise(f, CHECK_MISSING, "only GPU time in traces will need it");
 }
 
 /* Many machines */
 
-static void look_host_name(struct check_finding *f, const char *directory)
+static void look_host_name(struct check_finding *f, const struct check_context *c)
 {
-    (void)directory;
+    (void)c;
     char name[HOST_NAME_MAX + 1] = "";
     struct addrinfo *list = NULL;
     gethostname(name, sizeof name - 1);
     if (getaddrinfo(name, NULL, NULL, &list) == 0) {
-        found(f, "%s resolves", name);
+        checks_found(f, "%s resolves", name);
         freeaddrinfo(list);
         return;
     }
-    found(f, "%s does not resolve", name);
-    advise(f, CHECK_NOTE, "put it into /etc/hosts: programs that start many processes wait for it");
+    checks_found(f, "%s does not resolve", name);
+    checks_advise(f, CHECK_NOTE,
+                  "put it into /etc/hosts: programs that start many processes wait for it");
 }
 
 const struct check checks[] = {
-    { "shim", true, look_shim },
-    { "preload", false, look_preload },
-    { "output", true, look_output },
-    { "openblas", true, look_openblas },
-    { "system blas", false, look_system_blas },
-    { "blas limits", false, look_caps },
-    { "processor", false, look_cpu },
-    { "caches", false, look_caches },
-    { "governor", false, look_governor },
-    { "gnuplot", false, look_gnuplot },
-    { "gpu", false, look_cuda_driver },
-    { "cuda toolkit", false, look_cuda_toolkit },
-    { "gpu replay", false, look_cuda_replay },
-    { "cupti", false, look_cupti },
-    { "host name", false, look_host_name },
-    { NULL, false, NULL },
+#define X(name, need) { #name, CHECK_CHECKLIST, need, checklist_##name },
+    CHECKLIST(X)
+#undef X
+        { "shim", CHECK_MACHINE, CHECK_FOR_ALL, look_shim },
+    { "preload", CHECK_MACHINE, CHECK_FOR_NOTHING, look_preload },
+    { "output", CHECK_MACHINE, CHECK_FOR_ALL, look_output },
+    { "system blas", CHECK_MACHINE, CHECK_FOR_NOTHING, look_system_blas },
+    { "blas limits", CHECK_MACHINE, CHECK_FOR_NOTHING, look_caps },
+    { "processor", CHECK_MACHINE, CHECK_FOR_NOTHING, look_cpu },
+    { "caches", CHECK_MACHINE, CHECK_FOR_NOTHING, look_caches },
+    { "governor", CHECK_MACHINE, CHECK_FOR_NOTHING, look_governor },
+    { "gnuplot", CHECK_MACHINE, CHECK_FOR_NOTHING, look_gnuplot },
+    { "nvcc", CHECK_MACHINE, CHECK_FOR_NOTHING, look_nvcc },
+    { "cupti", CHECK_MACHINE, CHECK_FOR_NOTHING, look_cupti },
+    { "host name", CHECK_MACHINE, CHECK_FOR_NOTHING, look_host_name },
+    { NULL, CHECK_MACHINE, CHECK_FOR_NOTHING, NULL },
 };

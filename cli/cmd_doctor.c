@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
-#include <yajl/yajl_gen.h>
 
+#include "analysis/json.h"
 #include "cli/checks.h"
 #include "cli/command.h"
 #include "cli/options.h"
 
-static const char *format = "text";
+static const char *format = "text", *device = "cuda", *cuda_libraries, *python = "python3";
 
 static const struct option_row rows[] = {
+    { "device", 0, OPTION_CHOICE, "cuda|cpu|auto",
+      "what to decide about: work on a GPU (default), on a CPU alone, or on a GPU if there is a "
+      "driver for one",
+      &device, "cuda|cpu|auto" },
+    { "cuda-libraries", 0, OPTION_TEXT, "DIR", "look for the CUDA runtime and cuBLAS there first",
+      &cuda_libraries, NULL },
+    { "python", 0, OPTION_TEXT, "PROGRAM", "the Python that has the cuTile toolchain", &python,
+      NULL },
     { "format", 'f', OPTION_CHOICE, "text|json", "how to print", &format, "text|json" },
     { 0 },
 };
@@ -17,92 +25,107 @@ static const struct option_row rows[] = {
 static const struct usage usage = {
     .command = "doctor",
     .args = "[DIR]",
-    .doc = "Say what works on this machine, what is missing, and what to do about it."
-           "\vDIR is where traces would be written; the current directory if not given. "
-           "Exit status: 0 ready, 1 something that record, replay or report needs is missing.",
+    .doc = "Answer the checklist that comes before any decision on a kernel, and say what works on "
+           "this machine, what is missing, and what to do about it."
+           "\vThe checklist is proved, not believed: wrong kernels are offered to the "
+           "verification, a call with more work must take longer, the way back is taken. "
+           "DIR is where traces would be written; the current directory if not given. Exit "
+           "status: 0 every answer is yes, 1 one is no, or something that record, replay or "
+           "report needs is missing.",
     .options = rows,
     .min_args = 0,
     .max_args = 1,
 };
 
-static void print_text(const struct check *check, const struct check_finding *f)
+static bool is_needed(const struct check *check, bool for_gpu)
 {
-    const char *word = checks_state_name(f->state);
-    if (f->state == CHECK_MISSING && !check->needed)
+    return check->need == CHECK_FOR_ALL || (check->need == CHECK_FOR_GPU && for_gpu);
+}
+
+static void print_title(enum check_part part)
+{
+    static const char *const titles[] = { [CHECK_CHECKLIST] =
+                                              "checklist: may one decide on a kernel here?",
+                                          [CHECK_MACHINE] = "\nthis machine" };
+    puts(titles[part]);
+}
+
+static void print_text(const struct check *check, const struct check_finding *f, bool needed)
+{
+    const char *word = checks_state_name(check, f->state);
+    if (f->state == CHECK_MISSING && !needed)
         word = "optional";
-    printf("%-8s  %-12s  %s%s%s\n", word, check->name, f->value, f->remedy[0] ? "; " : "",
-           f->remedy);
+    printf("%-8s  %-12s  %s\n", word, check->name, f->value);
+    if (f->remedy[0])
+        printf("%24s%s\n", "-> ", f->remedy);
 }
 
-static void put(yajl_gen json, const char *key, const char *value)
+static void put_check(yajl_gen g, const struct check *check, const struct check_finding *f,
+                      bool needed)
 {
-    yajl_gen_string(json, (const unsigned char *)key, strlen(key));
-    if (value && value[0])
-        yajl_gen_string(json, (const unsigned char *)value, strlen(value));
-    else
-        yajl_gen_null(json);
+    yajl_gen_map_open(g);
+    json_key_text(g, "name", check->name);
+    json_key_text(g, "state", checks_state_name(check, f->state));
+    json_key_flag(g, "needed", needed);
+    json_key_text(g, "value", f->value);
+    json_key_text(g, "remedy", f->remedy[0] ? f->remedy : NULL);
+    yajl_gen_map_close(g);
 }
 
-static void put_flag(yajl_gen json, const char *key, bool value)
+/* Every row, in text or into the open object; false when something that is needed is missing. */
+static bool look(const struct check_context *context, bool for_gpu, yajl_gen g)
 {
-    yajl_gen_string(json, (const unsigned char *)key, strlen(key));
-    yajl_gen_bool(json, value);
-}
-
-static void put_check(yajl_gen json, const struct check *check, const struct check_finding *f)
-{
-    yajl_gen_map_open(json);
-    put(json, "name", check->name);
-    put(json, "state", checks_state_name(f->state));
-    put_flag(json, "needed", check->needed);
-    put(json, "value", f->value);
-    put(json, "remedy", f->remedy);
-    yajl_gen_map_close(json);
-}
-
-static void open_json(yajl_gen json)
-{
-    yajl_gen_config(json, yajl_gen_beautify, 1);
-    yajl_gen_map_open(json);
-    put(json, "tilewise", TILEWISE_VERSION);
-    yajl_gen_string(json, (const unsigned char *)"checks", strlen("checks"));
-    yajl_gen_array_open(json);
-}
-
-static void close_json(yajl_gen json, bool ready)
-{
-    const unsigned char *text = NULL;
-    size_t bytes = 0;
-    yajl_gen_array_close(json);
-    put_flag(json, "ready", ready);
-    yajl_gen_map_close(json);
-    yajl_gen_get_buf(json, &text, &bytes);
-    fwrite(text, 1, bytes, stdout);
+    static const char *const arrays[] = {
+        [CHECK_CHECKLIST] = "checklist", [CHECK_MACHINE] = "checks"
+    };
+    bool ready = true;
+    for (const struct check *check = checks; check->name; check++) {
+        struct check_finding finding = { .state = CHECK_OK };
+        bool needed = is_needed(check, for_gpu);
+        bool first = check == checks || check->part != check[-1].part;
+        if (first && g)
+            json_open_array(g, arrays[check->part]);
+        else if (first)
+            print_title(check->part);
+        check->look(&finding, context);
+        ready = ready && !(needed && finding.state == CHECK_MISSING);
+        if (g)
+            put_check(g, check, &finding, needed);
+        else
+            print_text(check, &finding, needed);
+        if (g && (!check[1].name || check[1].part != check->part))
+            yajl_gen_array_close(g);
+        fflush(stdout); /* some checks take a second */
+    }
+    return ready;
 }
 
 int cmd_doctor(int argc, char **argv)
 {
+    struct fault fault = { .status = ST_NOMEM };
     int first, code = options_parse(&usage, argc, argv, &first);
     if (code >= 0)
         return code;
-    const char *directory = first < argc ? argv[first] : ".";
-    yajl_gen json = strcmp(format, "json") == 0 ? yajl_gen_alloc(NULL) : NULL;
-    if (json)
-        open_json(json);
-    bool ready = true;
-    for (const struct check *check = checks; check->name; check++) {
-        struct check_finding finding = { .state = CHECK_OK };
-        check->look(&finding, directory);
-        ready = ready && !(check->needed && finding.state == CHECK_MISSING);
-        if (json)
-            put_check(json, check, &finding);
-        else
-            print_text(check, &finding);
-    }
-    if (json) {
-        close_json(json, ready);
-        yajl_gen_free(json);
+    struct check_context context = {
+        .directory = first < argc ? argv[first] : ".",
+        .python = python,
+        .open = { .libraries = cuda_libraries },
+    };
+    bool as_json = strcmp(format, "json") == 0, only_cpu = strcmp(device, "cpu") == 0;
+    yajl_gen g = as_json ? json_begin() : NULL;
+    if (as_json && !g)
+        return command_fault("doctor", &fault);
+    checklist_begin(&context, !only_cpu);
+    bool for_gpu =
+        strcmp(device, "cuda") == 0 || (!only_cpu && context.cuda.driver.status == ST_OK);
+    bool ready = look(&context, for_gpu, g);
+    if (g) {
+        json_key_text(g, "device", context.backend->name);
+        json_key_flag(g, "ready", ready);
+        if (json_end(g, stdout) != ST_OK)
+            return command_fault("doctor", &fault);
     } else
-        puts(ready ? "ready to record, replay and report" : "not ready: see what is missing above");
+        printf("\n%s\n", ready ? "ready: record, replay and report can be trusted here"
+                               : "not ready: see what is \"no\" or \"missing\" above");
     return ready ? EXIT_FINE : EXIT_FINDING;
 }

@@ -18,17 +18,18 @@ static bool has_gpu_calls(const struct summary *summary)
     return false;
 }
 
-enum status replay_device_probe(const struct backend_options *options, struct backend_info *info,
+enum status replay_device_probe(const struct backend *backend,
+                                const struct backend_options *options, struct backend_info *info,
                                 struct fault *fault)
 {
-    struct measure_setup setup = { .backend = &backend_cuda, .open = *options };
+    struct measure_setup setup = { .backend = backend, .open = *options };
     struct measure_probe answer;
     struct isolate_limits limits = { .seconds = probe_s_max };
     struct isolate_end end;
     isolate_run(measure_probe, &setup, &answer, sizeof answer, &limits, &end);
     if (end.status != RESULT_PASSED)
-        return fault_set(fault, ST_DEVICE, "starting CUDA failed: %s; use --device cpu",
-                         end.reason);
+        return fault_set(fault, ST_DEVICE, "opening the %s backend failed: %s%s", backend->name,
+                         end.reason, backend == &backend_cpu ? "" : "; use --device cpu");
     if (answer.status != ST_OK)
         *fault = answer.fault;
     *info = answer.info;
@@ -44,7 +45,7 @@ enum status replay_device_choose(struct replay_device *out, const char *wanted, 
     if (strcmp(wanted, "cpu") == 0 || (!named && !has_gpu_calls(summary)))
         return ST_OK;
     struct backend_info info = { .memory_bytes = 0 };
-    enum status st = replay_device_probe(options, &info, fault);
+    enum status st = replay_device_probe(&backend_cuda, options, &info, fault);
     out->memory_bytes = info.memory_bytes;
     if (st == ST_OK || (named && only_list)) {
         out->backend = &backend_cuda;

@@ -13,9 +13,10 @@ struct replay_device {
     uint64_t memory_bytes; /* of the device; 0: host memory, or nobody looked */
 };
 
-/* Can CUDA be used here? DEVICE or UNSUPPORTED with the remedy. Asks in a child: this process must
- * never start the driver. */
-enum status replay_device_probe(const struct backend_options *options, struct backend_info *info,
+/* Can this backend be used here? DEVICE or UNSUPPORTED with the remedy. Asks in a child: this
+ * process must never start a driver, or the threads of a library. */
+enum status replay_device_probe(const struct backend *backend,
+                                const struct backend_options *options, struct backend_info *info,
                                 struct fault *fault);
 
 /* `wanted`: "cpu", "cuda" or "auto": cuda for a trace of cuBLAS calls on a machine that can replay

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/cuda_machine.h"
 #include "replayer/cuda_session.h"
 #include "replayer/data.h"
 
 static const int64_t cubes[] = { 4096, 8192, 0 };
 static const double burst_ns = 1e6, warm_up_ns = 100e6;
 static const size_t list_workspace_bytes = 64u << 20;
-enum { CAPABILITY_MIN = 80, CAPABILITY_HOPPER = 90, BANDWIDTH_TRIES = 10 };
+enum { CAPABILITY_HOPPER = 90, BANDWIDTH_TRIES = 10 };
 
 bool cuda_session_failed(struct backend_session *session, int error, const char *what)
 {
@@ -44,48 +45,27 @@ static int attribute(const struct backend_session *session, int number)
     return session->api.cudaDeviceGetAttribute(&value, number, 0) == 0 ? value : 0;
 }
 
-static enum status check_driver(struct backend_session *session, struct fault *fault)
+/* Everything up to the first that is missing. */
+static enum status open_machine(struct backend_session *session, const char *folder,
+                                struct fault *fault)
 {
-    int driver = 0, runtime = 0, count = 0, error = session->api.cuInit(0);
-    if (error == 0)
-        error = session->api.cuDeviceGetCount(&count);
-    if (error || count == 0)
-        return fault_set(fault, ST_DEVICE,
-                         "the NVIDIA driver finds no GPU (error %d); use --device cpu, or check "
-                         "nvidia-smi and that this process may see a device",
-                         error);
-    session->api.cuDriverGetVersion(&driver);
-    session->api.cudaRuntimeGetVersion(&runtime);
-    if (driver / 1000 < runtime / 1000)
-        return fault_set(fault, ST_DEVICE,
-                         "the driver is for CUDA %d.%d, the libraries are of CUDA %d.%d; update "
-                         "the driver, or name older libraries: --cuda-libraries DIR",
-                         driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    return ST_OK;
-}
-
-static enum status check_device(struct backend_session *session, struct fault *fault)
-{
-    int error = session->api.cudaSetDevice(0);
-    if (error)
-        return fault_set(fault, ST_DEVICE, "the GPU cannot be used: %s",
-                         session->api.cudaGetErrorString(error));
-    session->sm_count = attribute(session, CUDA_ATTRIBUTE_SM_COUNT);
-    session->capability =
-        10 * attribute(session, CUDA_ATTRIBUTE_MAJOR) + attribute(session, CUDA_ATTRIBUTE_MINOR);
-    if (session->capability < CAPABILITY_MIN)
-        return fault_set(fault, ST_UNSUPPORTED,
-                         "this GPU has compute capability %d.%d, %d.%d or newer is needed; use "
-                         "--device cpu",
-                         session->capability / 10, session->capability % 10, CAPABILITY_MIN / 10,
-                         CAPABILITY_MIN % 10);
-    return ST_OK;
+    struct cuda_machine machine = { .driver_version = 0 };
+    struct cuda_api *api = &session->api;
+    enum status st = cuda_api_open_driver(api, folder, fault);
+    st = st == ST_OK ? cuda_machine_gpu(api, &machine, fault) : st;
+    st = st == ST_OK ? cuda_api_open_libraries(api, folder, fault) : st;
+    st = st == ST_OK ? cuda_machine_versions(api, &machine, fault) : st;
+    session->sm_count = machine.sm_count;
+    session->capability = machine.capability;
+    return st;
 }
 
 static enum status create_handles(struct backend_session *session, struct fault *fault)
 {
     const struct cuda_api *api = &session->api;
-    int error = api->cudaStreamCreateWithFlags(&session->stream, CUDA_STREAM_NON_BLOCKING);
+    int error = api->cudaSetDevice(0);
+    error =
+        error ? error : api->cudaStreamCreateWithFlags(&session->stream, CUDA_STREAM_NON_BLOCKING);
     error = error ? error : api->cudaEventCreate(&session->start);
     error = error ? error : api->cudaEventCreate(&session->stop);
     if (error)
@@ -142,14 +122,12 @@ static enum status cuda_open(struct backend_session **out, const struct backend_
     if (session == NULL)
         return fault_set(fault, ST_NOMEM, "out of memory");
     session->libraries = options->libraries;
-    enum status st = cuda_api_open(&session->api, options->libraries, fault);
+    enum status st = open_machine(session, options->libraries, fault);
     if (st != ST_OK) {
-        free(session);
+        free(session); /* there may be no library to close anything with */
         return st;
     }
-    st = check_driver(session, fault);
-    st = st == ST_OK ? check_device(session, fault) : st;
-    st = st == ST_OK ? create_handles(session, fault) : st;
+    st = create_handles(session, fault);
     st = st == ST_OK ? allocate(session, fault) : st;
     if (st != ST_OK) {
         cuda_close(session);

@@ -65,7 +65,7 @@ static void *open_library(const char *folder, const char *name, int major)
     return handle;
 }
 
-static enum status open_driver(struct cuda_api *api, const char *folder, struct fault *fault)
+enum status cuda_api_open_driver(struct cuda_api *api, const char *folder, struct fault *fault)
 {
     static const char name[] = "libcuda.so.1";
     api->driver = open_in(folder ? folder : "", name);
@@ -93,18 +93,13 @@ static size_t open_version(struct cuda_api *api, const char *folder, int major)
     return LIBRARIES;
 }
 
-enum status cuda_api_open(struct cuda_api *api, const char *folder, struct fault *fault)
+enum status cuda_api_open_libraries(struct cuda_api *api, const char *folder, struct fault *fault)
 {
-    *api = (struct cuda_api){ .driver = NULL };
-    enum status st = open_driver(api, folder, fault);
     size_t found = 0;
-    for (size_t i = 0; st == ST_OK && found < LIBRARIES && i < sizeof majors / sizeof majors[0];
-         i++) {
+    for (size_t i = 0; found < LIBRARIES && i < sizeof majors / sizeof majors[0]; i++) {
         size_t count = open_version(api, folder, majors[i]);
         found = count > found ? count : found;
     }
-    if (st != ST_OK)
-        return st;
     if (found < LIBRARIES)
         return fault_set(fault, ST_UNSUPPORTED,
                          "%s.%d or .%d does not load; install the CUDA runtime and cuBLAS, or name "

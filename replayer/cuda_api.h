@@ -16,7 +16,7 @@
 enum {
     CUDA_ATTRIBUTE_SM_COUNT = 16,
     CUDA_ATTRIBUTE_L2_BYTES = 38,
-    CUDA_ATTRIBUTE_MAJOR = 75,
+    CUDA_ATTRIBUTE_MAJOR = 75, /* of the driver and of the runtime */
     CUDA_ATTRIBUTE_MINOR = 76,
     CUDA_COPY_TO_DEVICE = 1,
     CUDA_COPY_TO_HOST = 2,
@@ -54,10 +54,12 @@ struct cuda_lt_found {
 /* clang-format off */
 /* X(name, return type, parameters) */
 #define CUDA_DRIVER_LIST(X)                                                                        \
-    X(cuInit,             int, (unsigned flags))                                                   \
-    X(cuDriverGetVersion, int, (int *version))                                                     \
-    X(cuDeviceGetCount,   int, (int *count))                                                       \
-    X(cuDeviceGetName,    int, (char *name, int bytes, int device))
+    X(cuInit,               int, (unsigned flags))                                                 \
+    X(cuDriverGetVersion,   int, (int *version))                                                   \
+    X(cuDeviceGetCount,     int, (int *count))                                                     \
+    X(cuDeviceGetName,      int, (char *name, int bytes, int device))                              \
+    X(cuDeviceGetAttribute, int, (int *value, int attribute, int device))                          \
+    X(cuDeviceTotalMem_v2,  int, (size_t *bytes, int device))
 #define CUDA_RUNTIME_LIST(X)                                                                       \
     X(cudaSetDevice,              int, (int device))                                               \
     X(cudaGetErrorString,         const char *, (int error))                                       \
@@ -96,6 +98,7 @@ struct cuda_lt_found {
 #define CUDA_LT_LIST(X)                                                                            \
     X(cublasLtCreate,                   int, (void **handle))                                      \
     X(cublasLtDestroy,                  int, (void *handle))                                       \
+    X(cublasLtGetVersion,               size_t, (void))                                            \
     X(cublasLtMatmulDescCreate,         int, (void **desc, int compute, int scale))                \
     X(cublasLtMatmulDescDestroy,        int, (void *desc))                                         \
     X(cublasLtMatmulDescSetAttribute,   int, (void *desc, int attribute, const void *value, size_t bytes)) \
@@ -119,10 +122,12 @@ struct cuda_api {
 #undef X
 };
 
-/* Load everything; `folder` is searched first (NULL: the usual places only). DEVICE: no driver;
- * UNSUPPORTED: a library or a function of it is missing. The fault says which, and the remedy. The
- * libraries stay loaded: they have threads and exit handlers of their own. */
-enum status cuda_api_open(struct cuda_api *api, const char *folder, struct fault *fault);
+/* Load the driver and the libraries into a zeroed `api`; `folder` is searched first (NULL: the
+ * usual places only). DEVICE: no driver; UNSUPPORTED: a library or a function of it is missing. The
+ * fault says which, and the remedy. They stay loaded: they have threads and exit handlers of their
+ * own. */
+enum status cuda_api_open_driver(struct cuda_api *api, const char *folder, struct fault *fault);
+enum status cuda_api_open_libraries(struct cuda_api *api, const char *folder, struct fault *fault);
 
 /* A function of cuBLAS by its name, or NULL. */
 void *cuda_api_blas_symbol(const struct cuda_api *api, const char *name);

@@ -26,3 +26,9 @@ value = eval(sys.argv[1].strip())
 print(json.dumps(r, indent=1)[:3000] if not value else "")
 sys.exit(not value)' "$1" "$2"
 }
+
+# equal A B: the same text.
+equal() {
+    echo "'$1' '$2'"
+    [ "$1" = "$2" ]
+}

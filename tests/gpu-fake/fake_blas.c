@@ -193,6 +193,11 @@ struct layout {
     int64_t rows, columns, ld, value[ATTRIBUTES];
 };
 
+size_t cublasLtGetVersion(void)
+{
+    return 130102;
+}
+
 int cublasLtCreate(void **handle)
 {
     return cublasCreate_v2(handle);

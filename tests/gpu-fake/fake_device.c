@@ -16,6 +16,7 @@ CUDA_RUNTIME_LIST(X)
 
 /* Long graphs are there to be timed: only their beginning really works. */
 enum { WORKING_NODES = 3 };
+static const double call_ns = 1000; /* of the host */
 enum { NODES_MAX = 8192, ERROR_MEMORY = 2, ERROR_ILLEGAL = 700, ERROR_INVALID = 1 };
 
 struct node {
@@ -62,6 +63,8 @@ void fake_break(int error)
 int cuInit(unsigned flags)
 {
     (void)flags;
+    if (fake_setting("dies", 0))
+        abort();
     return (int)fake_setting("start", 0);
 }
 
@@ -82,6 +85,23 @@ int cuDeviceGetName(char *name, int bytes, int device)
     (void)device;
     snprintf(name, (size_t)bytes, "Simulated GPU");
     return 0;
+}
+
+static size_t memory_bytes(void)
+{
+    return (size_t)fake_setting("memory", 1L << 28);
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    (void)device;
+    *bytes = memory_bytes();
+    return 0;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    return cudaDeviceGetAttribute(value, attribute, device);
 }
 
 /* ---- the runtime ---- */
@@ -125,11 +145,6 @@ int cudaDeviceGetPCIBusId(char *id, int bytes, int device)
 {
     snprintf(id, (size_t)bytes, "0000:%02d:00.0", device);
     return 0;
-}
-
-static size_t memory_bytes(void)
-{
-    return (size_t)fake_setting("memory", 1L << 28);
 }
 
 int cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
@@ -256,7 +271,7 @@ static void do_node(const struct node *n, bool works)
         n->work(n->context);
     if (n->work && n->work != copy_now)
         fake_kernel(clock_ns, n->ns);
-    clock_ns += n->ns;
+    clock_ns += fake_setting("late", 0) ? call_ns : n->ns;
 }
 
 int cudaGraphLaunch(void *exec, void *stream)

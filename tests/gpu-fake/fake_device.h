@@ -3,7 +3,9 @@
  * A GPU without a GPU: memory is the heap, work is done when it is enqueued, time is simulated.
  * FAKE_CUDA in the environment is a comma list of what is wrong with it:
  *   devices=0  driver=12040  capability=75  memory=BYTES  start=ERROR
- *   wrong=N    algorithm N of the list leaves the last column out
+ *   dies=1     the driver ends the process when it is started
+ *   wrong=N    algorithm N of the list (0: the library's own choice) leaves the last column out
+ *   late=1     events tell the time of the calls, not that of the work
  *   crash=N    algorithm N ends with an illegal access; hang=N never ends
  */
 #ifndef TILEWISE_TESTS_FAKE_DEVICE_H

@@ -64,7 +64,7 @@ static void one(const struct fake_gemm *g, int b, int64_t row, int64_t column)
 static void multiply(const void *context)
 {
     const struct fake_gemm *g = context;
-    bool wrong = g->algorithm && g->algorithm == fake_setting("wrong", 0);
+    bool wrong = g->algorithm == fake_setting("wrong", -1);
     int64_t columns = wrong && g->n > 1 ? g->n - 1 : g->n;
     if (g->algorithm && g->algorithm == fake_setting("hang", 0))
         pause();
