@@ -26,7 +26,8 @@ struct backend_session {
     struct cpu_blas blas;
     struct backend_info info;
     struct tilewise_signature signature; /* of the last prepare() */
-    size_t nroutines, element_bytes;
+    size_t nroutines;
+    float *wide; /* of the prepared signature: results on their way to bf16 */
     struct cpu_routine routines[BACKEND_ROUTINES_MAX];
 };
 
@@ -113,8 +114,10 @@ static enum status cpu_open(struct backend_session **out, const struct backend_o
 
 static void cpu_close(struct backend_session *session)
 {
-    if (session)
-        cpu_blas_close(&session->blas);
+    if (session == NULL)
+        return;
+    cpu_blas_close(&session->blas);
+    free(session->wide);
     free(session);
 }
 
@@ -162,7 +165,11 @@ static enum status cpu_prepare(struct backend_session *session, const struct til
                                struct backend_routines *out)
 {
     session->signature = *s;
-    session->element_bytes = tilewise_dtype_bits(s->dtype_c) / 8;
+    size_t wide_bytes = cpu_routine_wide_bytes(s);
+    free(session->wide);
+    session->wide = wide_bytes ? cpu_alloc(session, wide_bytes) : NULL;
+    if (wide_bytes && session->wide == NULL)
+        return ST_NOMEM;
     session->nroutines = cpu_routine_list(&session->blas, s, session->routines);
     out->count = session->nroutines;
     for (size_t i = 0; i < out->count; i++)
@@ -170,9 +177,9 @@ static enum status cpu_prepare(struct backend_session *session, const struct til
     return out->count ? ST_OK : ST_UNSUPPORTED;
 }
 
-static const void *batch_of(const void *base, int64_t stride, int64_t index, size_t element_bytes)
+static const void *batch_of(const void *base, int64_t stride, int64_t index, unsigned dtype)
 {
-    return base ? (const char *)base + index * stride * (int64_t)element_bytes : NULL;
+    return base ? (const char *)base + index * stride * (tilewise_dtype_bits(dtype) / 8) : NULL;
 }
 
 static int cpu_baseline(struct backend_session *session, size_t index,
@@ -184,13 +191,14 @@ static int cpu_baseline(struct backend_session *session, size_t index,
     const struct cpu_routine *r = &session->routines[index];
     for (int64_t i = 0; i < s->batch; i++) {
         struct cpu_call call = r->call;
-        const void *a = batch_of(args->a, s->stride_a, i, session->element_bytes);
-        const void *b = batch_of(args->b, s->stride_b, i, session->element_bytes);
+        const void *a = batch_of(args->a, s->stride_a, i, s->dtype_a);
+        const void *b = batch_of(args->b, s->stride_b, i, s->dtype_b);
         call.a = r->swapped ? b : a;
         call.b = r->swapped ? a : b;
-        call.c = (void *)batch_of(args->c, s->stride_c, i, session->element_bytes);
+        call.c = (void *)batch_of(args->c, s->stride_c, i, s->dtype_c);
         call.alpha = args->alpha;
         call.beta = args->beta;
+        call.wide = session->wide;
         r->run(&session->blas, &call);
     }
     return 0;

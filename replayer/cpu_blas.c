@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "replayer/isolate.h"
+
 static const char *const library_names[] = { "libopenblas.so.0", "libblas.so.3" };
 
 static const struct slot {
@@ -81,6 +83,30 @@ void cpu_blas_close(struct cpu_blas *blas)
     if (blas->handle)
         dlclose(blas->handle);
     *blas = (struct cpu_blas){ 0 };
+}
+
+static void look_for_bf16(void *unused, void *message)
+{
+    struct cpu_blas blas;
+    bool *found = message;
+    (void)unused;
+    if (cpu_blas_open(&blas, 1, NULL) != ST_OK)
+        return;
+    *found = true;
+#define X(name, result, parameters) *found = *found && blas.name != NULL;
+    CPU_BLAS_BF16_LIST(X)
+#undef X
+}
+
+bool cpu_blas_has_bf16(void)
+{
+    static bool asked, found;
+    const struct isolate_limits limits = { .seconds = 60 };
+    struct isolate_end end;
+    if (!asked)
+        isolate_run(look_for_bf16, NULL, &found, sizeof found, &limits, &end);
+    asked = true;
+    return found;
 }
 
 static bool is_one_of(const char *core, const char *const *names)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "traces/status.h"
 
@@ -32,7 +33,15 @@
     X(saxpby, void, (int, float, const float *, int, float, float *, int))                         \
     X(daxpby, void, (int, double, const double *, int, double, double *, int))                     \
     X(sgeadd, void, (int, int, int, float, const float *, int, float, float *, int))               \
-    X(dgeadd, void, (int, int, int, double, const double *, int, double, double *, int))
+    X(dgeadd, void, (int, int, int, double, const double *, int, double, double *, int))           \
+    CPU_BLAS_BF16_LIST(X)
+/* Products of bf16 with results in f32, and the conversions: only where OpenBLAS was built for them.
+ */
+#define CPU_BLAS_BF16_LIST(X)                                                                      \
+    X(sbgemm, void, (int, int, int, int, int, int, float, const uint16_t *, int, const uint16_t *, int, float, float *, int)) \
+    X(sbgemv, void, (int, int, int, int, float, const uint16_t *, int, const uint16_t *, int, float, float *, int)) \
+    X(sbf16tos, void, (int, const uint16_t *, int, float *, int))                                  \
+    X(sbstobf16, void, (int, const float *, int, uint16_t *, int))
 /* clang-format on */
 
 struct cpu_blas {
@@ -49,6 +58,10 @@ struct cpu_blas {
  * UNSUPPORTED with the remedy. */
 enum status cpu_blas_open(struct cpu_blas *blas, unsigned threads, struct fault *fault);
 void cpu_blas_close(struct cpu_blas *blas); /* accepts a zeroed one */
+
+/* Does the library that cpu_blas_open() would load multiply bf16? Asked once, in a child process.
+ */
+bool cpu_blas_has_bf16(void);
 
 /* Why this library runs below what the processor can do, or "". `environment`: value of
  * OPENBLAS_CORETYPE or of OPENBLAS_L2_SIZE, NULL if unset. Pure, for tests. */

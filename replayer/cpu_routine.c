@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { LAYOUT_ROWS = 101, LAYOUT_COLUMNS = 102, NOT_TRANSPOSED = 111, TRANSPOSED = 112 };
+
 /* One adaptor per routine and type: arguments from struct cpu_call. V reads a scalar. */
 #define ADAPTORS(p, V)                                                                             \
     static void run_##p##gemm(const struct cpu_blas *l, const struct cpu_call *q)                  \
@@ -53,6 +55,46 @@ ADAPTORS(c, ADDRESS)
 ADAPTORS(z, ADDRESS)
 REAL_ADAPTORS(s, float, FLOAT_AT)
 REAL_ADAPTORS(d, double, DOUBLE_AT)
+/* bf16. The library's results are f32: bf16 ones take the way over `wide`, line by line. */
+static void widen(const struct cpu_blas *l, const struct cpu_call *q, int lines, int length,
+                  int step)
+{
+    if (FLOAT_AT(q->beta) != 0)
+        for (int i = 0; i < lines; i++)
+            l->sbf16tos(length, (const uint16_t *)q->c + (int64_t)i * q->ldc, step,
+                        q->wide + (int64_t)i * length, 1);
+}
+
+static void narrow(const struct cpu_blas *l, const struct cpu_call *q, int lines, int length,
+                   int step)
+{
+    for (int i = 0; i < lines; i++)
+        l->sbstobf16(length, q->wide + (int64_t)i * length, 1,
+                     (uint16_t *)q->c + (int64_t)i * q->ldc, step);
+}
+
+static void run_sbgemm(const struct cpu_blas *l, const struct cpu_call *q)
+{
+    int length = q->layout == LAYOUT_ROWS ? q->n : q->m,
+        lines = q->layout == LAYOUT_ROWS ? q->m : q->n;
+    if (q->wide)
+        widen(l, q, lines, length, 1);
+    l->sbgemm(q->layout, q->trans_a, q->trans_b, q->m, q->n, q->k, FLOAT_AT(q->alpha), q->a, q->lda,
+              q->b, q->ldb, FLOAT_AT(q->beta), q->wide ? q->wide : q->c, q->wide ? length : q->ldc);
+    if (q->wide)
+        narrow(l, q, lines, length, 1);
+}
+
+static void run_sbgemv(const struct cpu_blas *l, const struct cpu_call *q)
+{
+    int length = q->trans_a == NOT_TRANSPOSED ? q->m : q->n;
+    if (q->wide)
+        widen(l, q, 1, length, q->ldc);
+    l->sbgemv(q->layout, q->trans_a, q->m, q->n, FLOAT_AT(q->alpha), q->a, q->lda, q->b, q->ldb,
+              FLOAT_AT(q->beta), q->wide ? q->wide : q->c, q->wide ? 1 : q->ldc);
+    if (q->wide)
+        narrow(l, q, 1, length, q->ldc);
+}
 #undef ADAPTORS
 #undef REAL_ADAPTORS
 #undef FLOAT_AT
@@ -63,16 +105,17 @@ typedef void adaptor(const struct cpu_blas *blas, const struct cpu_call *call);
 
 /* Adaptors of one element type; NULL where the library has no such routine. */
 static const struct family {
-    uint8_t dtype;
-    char letter;
+    uint8_t dtype; /* of the inputs */
+    const char *prefix;
     adaptor *gemm, *gemv, *syrk, *axpy, *dot, *ger, *axpby, *geadd;
 } families[] = {
 #define X(p) run_##p##gemm, run_##p##gemv, run_##p##syrk, run_##p##axpy
-    { TILEWISE_F32, 's', X(s), run_sdot, run_sger, run_saxpby, run_sgeadd },
-    { TILEWISE_F64, 'd', X(d), run_ddot, run_dger, run_daxpby, run_dgeadd },
-    { TILEWISE_C64, 'c', X(c), NULL, NULL, NULL, NULL },
-    { TILEWISE_C128, 'z', X(z), NULL, NULL, NULL, NULL },
+    { TILEWISE_F32, "s", X(s), run_sdot, run_sger, run_saxpby, run_sgeadd },
+    { TILEWISE_F64, "d", X(d), run_ddot, run_dger, run_daxpby, run_dgeadd },
+    { TILEWISE_C64, "c", X(c), NULL, NULL, NULL, NULL },
+    { TILEWISE_C128, "z", X(z), NULL, NULL, NULL, NULL },
 #undef X
+    { .dtype = TILEWISE_BF16, .prefix = "sb", .gemm = run_sbgemm, .gemv = run_sbgemv },
 };
 
 static const struct family *family_of(uint8_t dtype)
@@ -83,18 +126,44 @@ static const struct family *family_of(uint8_t dtype)
     return NULL;
 }
 
+static bool has_right_result(const struct tilewise_signature *s)
+{
+    if (s->dtype_b != TILEWISE_BF16)
+        return s->dtype_c == s->dtype_b;
+    return s->dtype_c == TILEWISE_F32 || s->dtype_c == TILEWISE_BF16;
+}
+
+/* A line about the element types, or "" where a BLAS for the CPU has a routine for them. */
+static void refuse_types(const struct tilewise_signature *s, char *text, size_t bytes)
+{
+    bool is_add = s->op == TILEWISE_OP_ADD, is_bf16 = s->dtype_b == TILEWISE_BF16;
+    bool same = is_add || s->dtype_a == s->dtype_b;
+    text[0] = '\0';
+    if (family_of(s->dtype_b) == NULL || !same || !has_right_result(s))
+        snprintf(text, bytes, "no BLAS for the CPU has a routine for %s%s%s with a result in %s",
+                 is_add ? "" : tilewise_dtype_name(s->dtype_a), is_add ? "" : " and ",
+                 tilewise_dtype_name(s->dtype_b), tilewise_dtype_name(s->dtype_c));
+    else if (is_bf16 &&
+             (s->op != TILEWISE_OP_GEMM || s->uplo != TILEWISE_FULL || s->scale != TILEWISE_F32))
+        snprintf(text, bytes,
+                 "of bf16 a BLAS for the CPU has full products with f32 scalars alone");
+    else if (is_bf16 && !cpu_blas_has_bf16())
+        snprintf(text, bytes,
+                 "the BLAS here has no bf16 (cblas_sbgemm: OpenBLAS built with BUILD_BFLOAT16)");
+}
+
 static const char *mode_refused(const struct tilewise_signature *s)
 {
-    bool same = (s->op == TILEWISE_OP_ADD || s->dtype_a == s->dtype_c) && s->dtype_b == s->dtype_c;
     if (s->flags & TILEWISE_NOT_REPLAYABLE)
         return "the recorder did not understand the whole call";
-    if (family_of(s->dtype_c) == NULL || !same)
-        return "the CPU baseline has no routine for these element types";
     if (s->batch_kind != TILEWISE_BATCH_NONE && s->batch_kind != TILEWISE_BATCH_STRIDED)
         return "batches of pointers are not replayed";
-    if (s->epilogue || s->scale_a || s->scale_b || s->scale_c || s->scale_d ||
-        !signature_is_plain_math(s))
-        return "epilogues, scale modes and math modes are not replayed";
+    if (s->compute == TILEWISE_TF32)
+        return "computed in TF32, which a CPU has not";
+    if (s->epilogue || s->scale_a || s->scale_b || s->scale_c || s->scale_d)
+        return "epilogues and scale modes are not replayed on a CPU";
+    if (!signature_is_plain_math(s))
+        return "its math mode (how cuBLAS may compute) is none of a CPU";
     if (s->alpha == TILEWISE_SCALAR_DEVICE || s->beta == TILEWISE_SCALAR_DEVICE)
         return "alpha or beta is in device memory";
     return NULL;
@@ -102,12 +171,21 @@ static const char *mode_refused(const struct tilewise_signature *s)
 
 bool cpu_routine_supports(const struct tilewise_signature *s, char *why, size_t why_bytes)
 {
-    return operand_is_callable(s, mode_refused(s), why, why_bytes);
+    char types[160] = "";
+    const char *refused = mode_refused(s);
+    if (refused == NULL)
+        refuse_types(s, types, sizeof types);
+    return operand_is_callable(s, types[0] ? types : refused, why, why_bytes);
+}
+
+size_t cpu_routine_wide_bytes(const struct tilewise_signature *s)
+{
+    return s->dtype_c == TILEWISE_BF16 ? (size_t)(s->m * s->n) * sizeof(float) : 0;
 }
 
 static int cblas_layout(uint8_t layout)
 {
-    return layout == TILEWISE_ROW_MAJOR ? 101 : 102;
+    return layout == TILEWISE_ROW_MAJOR ? LAYOUT_ROWS : LAYOUT_COLUMNS;
 }
 
 static int cblas_trans(uint8_t trans)
@@ -119,13 +197,13 @@ static int cblas_trans(uint8_t trans)
 /* The transpose of op(X), where that is an op again: not for conjugates of complex types. */
 static int cblas_flipped(uint8_t trans)
 {
-    return trans == TILEWISE_N ? 112 : 111;
+    return trans == TILEWISE_N ? TRANSPOSED : NOT_TRANSPOSED;
 }
 
 static struct cpu_routine named(const struct family *f, const char *routine, adaptor *run)
 {
     struct cpu_routine r = { .run = run };
-    snprintf(r.name, sizeof r.name, "%c%s", f->letter, routine);
+    snprintf(r.name, sizeof r.name, "%s%s", f->prefix, routine);
     return r;
 }
 
@@ -241,7 +319,7 @@ static void append_gemm_of_vector(struct list *l)
     q.n = 1;
     q.k = (int)inputs;
     /* Column-major: x is a column, or with an increment the one row of its transpose. */
-    q.trans_b = row_major || unit ? 111 : 112;
+    q.trans_b = row_major || unit ? NOT_TRANSPOSED : TRANSPOSED;
     q.ldb = (int)(row_major ? s->ldb : unit ? inputs : s->ldb);
     q.ldc = (int)(row_major ? s->ldc : outputs);
     append(l, "gemm", l->f->gemm, q, false);
@@ -284,8 +362,9 @@ size_t cpu_routine_list(const struct cpu_blas *blas, const struct tilewise_signa
                         struct cpu_routine *rows)
 {
     struct operand o[OPERAND_COUNT];
-    struct list l = { s, family_of(s->dtype_c), o, rows, 0 };
-    if (l.f == NULL || operand_layout(s, o, NULL) != ST_OK)
+    struct list l = { s, family_of(s->dtype_b), o, rows, 0 };
+    bool is_bf16 = s->dtype_b == TILEWISE_BF16;
+    if (l.f == NULL || operand_layout(s, o, NULL) != ST_OK || (is_bf16 && !blas->sbgemm))
         return 0;
     if (s->op == TILEWISE_OP_GEMM)
         list_gemm(&l);

@@ -20,6 +20,7 @@ struct cpu_call {
     int m, n, k, lda, ldb, ldc;
     const void *a, *b, *alpha, *beta;
     void *c;
+    float *wide; /* bf16 results: room for cpu_routine_wide_bytes(); else NULL */
 };
 
 struct cpu_routine {
@@ -31,6 +32,9 @@ struct cpu_routine {
 
 /* Dimensions, types and modes that CBLAS can take at all; else false and why. */
 bool cpu_routine_supports(const struct tilewise_signature *s, char *why, size_t why_bytes);
+
+/* Bytes that the routines need for results in f32 on their way to bf16; 0 for all other types. */
+size_t cpu_routine_wide_bytes(const struct tilewise_signature *s);
 
 /* Fill `list` (room for BACKEND_ROUTINES_MAX); returns how many. 0: nothing does this. */
 size_t cpu_routine_list(const struct cpu_blas *blas, const struct tilewise_signature *s,

@@ -8,6 +8,7 @@
 #include "replay_fixture.h"
 #include "replayer/cpu_routine.h"
 #include "replayer/verify.h"
+#include "traces/number.h"
 
 static struct backend_session *session;
 
@@ -244,6 +245,142 @@ Test(cpu_routine, complex_alternatives_agree)
     cr_assert_geq(compared, 12);
 }
 
+/* ---- bf16: on a library that has it, which few have ---- */
+
+static double bf16_at(const uint16_t *x, int64_t i)
+{
+    return number_load(TILEWISE_BF16, x, i);
+}
+
+static void plain_sbgemm(int layout, int ta, int tb, int m, int n, int k, float alpha,
+                         const uint16_t *a, int lda, const uint16_t *b, int ldb, float beta,
+                         float *c, int ldc)
+{
+    bool rows = layout == 101;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            float *at = &c[rows ? i * ldc + j : j * ldc + i];
+            for (int p = 0; p < k; p++)
+                sum += bf16_at(a, rows == (ta == 111) ? i * lda + p : p * lda + i) *
+                       bf16_at(b, rows == (tb == 111) ? p * ldb + j : j * ldb + p);
+            *at = (float)(alpha * sum + (beta == 0 ? 0 : beta * *at));
+        }
+}
+
+static void plain_sbgemv(int layout, int trans, int m, int n, float alpha, const uint16_t *a,
+                         int lda, const uint16_t *x, int incx, float beta, float *y, int incy)
+{
+    bool rows = layout == 101, flipped = trans != 111;
+    for (int i = 0; i < (flipped ? n : m); i++) {
+        double sum = 0;
+        for (int p = 0; p < (flipped ? m : n); p++) {
+            int row = flipped ? p : i, column = flipped ? i : p;
+            sum += bf16_at(a, rows ? row * lda + column : column * lda + row) *
+                   bf16_at(x, (int64_t)p * incx);
+        }
+        y[i * incy] = (float)(alpha * sum + (beta == 0 ? 0 : beta * y[i * incy]));
+    }
+}
+
+static void plain_widen(int n, const uint16_t *x, int incx, float *y, int incy)
+{
+    for (int i = 0; i < n; i++)
+        y[i * incy] = (float)bf16_at(x, (int64_t)i * incx);
+}
+
+static void plain_narrow(int n, const float *x, int incx, uint16_t *y, int incy)
+{
+    for (int i = 0; i < n; i++)
+        number_store(TILEWISE_BF16, y, (int64_t)i * incy, (double)x[i * incx]);
+}
+
+static const struct cpu_blas with_bf16 = {
+    .sbgemm = plain_sbgemm,
+    .sbgemv = plain_sbgemv,
+    .sbf16tos = plain_widen,
+    .sbstobf16 = plain_narrow,
+};
+
+static int run_bf16(void *context, const struct tilewise_args *args)
+{
+    static float wide[4096];
+    const struct cpu_routine *r = context;
+    struct cpu_call call = r->call;
+    call.a = r->swapped ? args->b : args->a;
+    call.b = r->swapped ? args->a : args->b;
+    call.c = args->c;
+    call.alpha = args->alpha;
+    call.beta = args->beta;
+    call.wide = r->name[0] ? wide : NULL;
+    r->run(&with_bf16, &call);
+    return 0;
+}
+
+static size_t verify_bf16(struct tilewise_signature s)
+{
+    struct cpu_routine rows[BACKEND_ROUTINES_MAX];
+    s.compute = s.scale = TILEWISE_F32;
+    size_t count = cpu_routine_list(&with_bf16, &s, rows);
+    for (size_t i = 0; i < count; i++) {
+        struct verify_report report;
+        struct verify_job job = {
+            .backend = &backend_cpu,
+            .session = session,
+            .signature = &s,
+            .reference = ref_compute,
+            .run = run_bf16,
+            .context = &rows[i],
+            .seed = 3,
+        };
+        cr_assert_eq(strncmp(rows[i].name, "sbgem", 5), 0, "%s", rows[i].name);
+        if (cpu_routine_wide_bytes(&s) == 0)
+            rows[i].name[0] = '\0';
+        verify_subject(&job, &report);
+        cr_assert_eq(report.status, RESULT_PASSED, "%zu: %s", i, report.reason);
+    }
+    return count;
+}
+
+Test(cpu_routine, bf16_with_results_in_f32_and_bf16)
+{
+    uint64_t state = 21;
+    for (int i = 0; i < 60; i++) {
+        struct tilewise_signature s = fixture_random_gemm(TILEWISE_BF16, &state, 24);
+        if (i & 1)
+            s.dtype_c = s.dtype_d = TILEWISE_F32;
+        cr_assert_geq(verify_bf16(s), 1);
+    }
+}
+
+Test(cpu_routine, bf16_vectors_offer_sbgemv)
+{
+    uint64_t state = 22;
+    for (int i = 0; i < 40; i++) {
+        struct tilewise_signature s = fixture_random_gemm(TILEWISE_BF16, &state, 12);
+        s.m = i & 1 ? 1 : s.m;
+        s.n = i & 1 ? s.n : 1;
+        s.lda = s.ldb = s.ldc = 13;
+        cr_assert_geq(verify_bf16(s), 2);
+    }
+}
+
+Test(cpu_routine, bf16_needs_a_library_that_has_it)
+{
+    struct tilewise_signature s = fixture_gemm(TILEWISE_BF16, 40, 1, 72);
+    char why[160] = "";
+    s.compute = s.scale = TILEWISE_F32;
+    if (cpu_blas_has_bf16())
+        cr_assert_eq(verify_all(&s), 2);
+    else
+        cr_assert_not(backend_cpu.supports(&s, why, sizeof why));
+    if (why[0])
+        cr_assert_not_null(strstr(why, "cblas_sbgemm"), "%s", why);
+    struct cpu_routine rows[BACKEND_ROUTINES_MAX];
+    const struct cpu_blas without = { .handle = NULL };
+    cr_assert_eq(cpu_routine_list(&without, &s, rows), 0);
+}
+
 static bool refused(const struct tilewise_signature *s)
 {
     char why[160] = "";
@@ -254,7 +391,7 @@ Test(cpu_routine, refuses_what_it_cannot_do)
 {
     struct tilewise_signature good = fixture_gemm(TILEWISE_F32, 4, 4, 4), s = good;
     cr_assert_not(refused(&s));
-    s.dtype_a = s.dtype_b = s.dtype_c = TILEWISE_BF16;
+    s.dtype_a = s.dtype_b = s.dtype_c = TILEWISE_F16;
     cr_assert(refused(&s));
     s = good, s.dtype_a = TILEWISE_F64;
     cr_assert(refused(&s));
