@@ -139,3 +139,73 @@ Test(isolate, no_child_is_left_behind)
     run(hangs, (struct isolate_limits){ .seconds = 0.1 });
     cr_assert_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
+
+/* ---- a worker ---- */
+
+static struct isolate_worker worker;
+
+enum wish { COUNT, CRASH, RETIRE, VANISH };
+
+/* How many jobs this process has served. */
+static void serves(void *request, void *message)
+{
+    static int served;
+    const enum wish *wish = request;
+    ((struct answer *)message)->value = ++served;
+    if (*wish == CRASH)
+        raise(SIGSEGV);
+    if (*wish == RETIRE)
+        isolate_retire();
+    if (*wish == VANISH)
+        signal(SIGALRM, SIG_DFL), alarm(1);
+}
+
+static int ask(enum wish wish)
+{
+    const struct isolate_limits limits = { .seconds = 20 };
+    isolate_call(&worker,
+                 &(struct isolate_job){ serves, &wish, sizeof wish, &answer, sizeof answer },
+                 &limits, &end);
+    return answer.value;
+}
+
+Test(isolate, worker_serves_one_job_after_the_other)
+{
+    cr_assert_eq(ask(COUNT), 1);
+    cr_assert_eq(ask(COUNT), 2);
+    cr_assert_eq(ask(COUNT), 3);
+    isolate_close(&worker);
+    cr_assert_eq(ask(COUNT), 1);
+    isolate_close(&worker);
+    cr_assert_eq(waitpid(-1, NULL, WNOHANG), -1, "a child is left");
+}
+
+Test(isolate, worker_starts_again_after_a_crash)
+{
+    ask(COUNT);
+    ask(CRASH);
+    cr_assert_eq(end.status, RESULT_CRASHED);
+    cr_assert_not_null(strstr(end.reason, "signal 11"), "%s", end.reason);
+    cr_assert_eq(ask(COUNT), 1);
+    cr_assert_eq(end.status, RESULT_PASSED);
+    isolate_close(&worker);
+}
+
+Test(isolate, worker_that_retires_still_answers)
+{
+    ask(COUNT);
+    cr_assert_eq(ask(RETIRE), 2);
+    cr_assert_eq(end.status, RESULT_PASSED);
+    cr_assert_eq(ask(COUNT), 1);
+    isolate_close(&worker);
+}
+
+Test(isolate, worker_that_died_behind_its_answer_is_replaced)
+{
+    ask(VANISH);
+    cr_assert_eq(end.status, RESULT_PASSED);
+    cr_assert_eq(waitid(P_PID, (id_t)worker.child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+    cr_assert_eq(ask(COUNT), 1);
+    cr_assert_eq(end.status, RESULT_PASSED, "%s", end.reason);
+    isolate_close(&worker);
+}
