@@ -51,13 +51,18 @@ size_t data_image_bytes(const struct operand *shape)
     return (bytes + DATA_ALIGN_BYTES - 1) / DATA_ALIGN_BYTES * DATA_ALIGN_BYTES;
 }
 
+size_t data_first_byte(const struct operand *shape)
+{
+    return DATA_RED_ZONE_BYTES + align_offset(shape);
+}
+
 enum status data_create(struct data_image *image, const struct operand *shape)
 {
     *image = (struct data_image){ .shape = *shape };
     if (!shape->present)
         return ST_OK;
     image->total_bytes = data_image_bytes(shape);
-    image->first_byte = DATA_RED_ZONE_BYTES + align_offset(shape);
+    image->first_byte = data_first_byte(shape);
     image->bytes = aligned_alloc(DATA_ALIGN_BYTES, image->total_bytes);
     return image->bytes ? ST_OK : ST_NOMEM;
 }
@@ -276,18 +281,19 @@ void data_fill(struct data_image *image, enum operand_name name, const struct da
                              (int64_t[]){ b, rows_inside ? j : i, rows_inside ? i : j });
 }
 
-void data_noise(struct data_image *image, uint64_t seed)
+size_t data_noise_bytes(const struct operand *shape)
 {
-    static const size_t pattern_bytes = 4u << 20;
-    const struct operand *o = &image->shape;
-    bool is_complex = tilewise_dtype_kind(o->dtype) == TILEWISE_KIND_COMPLEX;
-    uint8_t part = is_complex ? part_of(o->dtype) : o->dtype;
-    size_t have = o->bytes < pattern_bytes ? o->bytes : pattern_bytes;
-    size_t count = have / (tilewise_dtype_bits(part) / 8);
-    unsigned char *at = image->bytes + image->first_byte;
+    static const size_t pattern_bytes = 512u << 10;
+    return shape->bytes < pattern_bytes ? shape->bytes : pattern_bytes;
+}
+
+void data_noise(void *bytes, const struct operand *shape, uint64_t seed)
+{
+    bool is_complex = tilewise_dtype_kind(shape->dtype) == TILEWISE_KIND_COMPLEX;
+    uint8_t part = is_complex ? part_of(shape->dtype) : shape->dtype;
+    size_t count = data_noise_bytes(shape) / (tilewise_dtype_bits(part) / 8);
     for (size_t i = 0; i < count; i++)
-        number_store(part, at, (int64_t)i, size_of(part) * normal_of(stats_random(&seed)));
-    repeat(image, have);
+        number_store(part, bytes, (int64_t)i, size_of(part) * normal_of(stats_random(&seed)));
 }
 
 bool data_frame_intact(struct data_image *before, const struct data_image *after)

@@ -25,11 +25,14 @@ struct data_image {
     struct operand shape;
     unsigned char *bytes; /* owned; aligned to DATA_ALIGN_BYTES */
     size_t total_bytes;
-    size_t first_byte; /* of the operand: its alignment class is the recorded one */
+    size_t first_byte; /* of the operand */
 };
 
 /* Bytes of an image, red zones and alignment included; 0 for an absent operand. */
 size_t data_image_bytes(const struct operand *shape);
+
+/* Where the operand begins in its image: its alignment class is the recorded one. */
+size_t data_first_byte(const struct operand *shape);
 
 /* Allocate (NOMEM). An absent operand has no bytes. data_release accepts a zeroed image. */
 enum status data_create(struct data_image *image, const struct operand *shape);
@@ -45,9 +48,10 @@ struct data_recipe {
 
 /* Canaries everywhere, then values of the recipe in the elements. Deterministic. */
 void data_fill(struct data_image *image, enum operand_name name, const struct data_recipe *recipe);
-/* Random elements (normal) in every byte of the operand, gaps included, in little time: a pattern
- * of a million is repeated. For timing. */
-void data_noise(struct data_image *image, uint64_t seed);
+/* For timing: the first bytes of a random operand (normal elements, in the gaps, too), to be
+ * repeated to its end. data_noise() fills data_noise_bytes() of them. */
+size_t data_noise_bytes(const struct operand *shape);
+void data_noise(void *bytes, const struct operand *shape, uint64_t seed);
 /* Canaries everywhere, elements included: what a result looks like that nobody wrote. */
 void data_poison(struct data_image *image);
 

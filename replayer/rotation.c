@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/rotation.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 static const size_t sets_max = 1 << 16;
 
@@ -11,21 +11,20 @@ static size_t round_up(size_t bytes)
 }
 
 /* Offsets in a set; returns the bytes that one call touches. Alignment classes as recorded. */
-static size_t lay_out(struct rotation *r, const struct data_image *images)
+static size_t lay_out(struct rotation *r, const struct operand *shapes)
 {
     size_t touched = 0;
     for (int i = 0; i < OPERAND_COUNT; i++) {
-        const struct data_image *image = &images[i];
-        r->present[i] = image->bytes != NULL;
+        r->present[i] = shapes[i].present;
         if (!r->present[i])
             continue;
-        size_t align = image->first_byte - DATA_RED_ZONE_BYTES;
+        size_t align = data_first_byte(&shapes[i]) - DATA_RED_ZONE_BYTES;
         /* The best recorded class says "at least": as well aligned as allocators give it here. */
         if (align >= 16 && r->backend->align_bytes > align)
             align = 0;
         r->offset[i] = r->set_bytes + align;
-        r->set_bytes = round_up(r->offset[i] + image->shape.bytes);
-        touched += image->shape.bytes;
+        r->set_bytes = round_up(r->offset[i] + shapes[i].bytes);
+        touched += shapes[i].bytes;
     }
     return touched;
 }
@@ -45,19 +44,37 @@ static enum status count_sets(struct rotation *r, size_t touched,
     return ST_OK;
 }
 
-static enum status fill_sets(struct rotation *r, struct data_image *images, uint64_t seed)
+/* The first `have` bytes again and again, to the end: on the device, whose memory is near. */
+static enum status repeat(struct rotation *r, unsigned char *at, size_t have, size_t bytes)
+{
+    int failed = 0;
+    for (size_t more; !failed && have < bytes; have += more) {
+        more = have < bytes - have ? have : bytes - have;
+        failed = r->backend->copy(r->session, at + have, at, more);
+    }
+    return failed ? ST_DEVICE : ST_OK;
+}
+
+static enum status fill_operand(struct rotation *r, int i, const struct operand *shape,
+                                uint64_t seed)
+{
+    size_t have = data_noise_bytes(shape);
+    unsigned char *pattern = malloc(have), *at = r->memory + r->offset[i];
+    if (pattern == NULL)
+        return ST_NOMEM;
+    data_noise(pattern, shape, seed);
+    enum status st = r->backend->write(r->session, at, pattern, have);
+    free(pattern);
+    return st == ST_OK ? repeat(r, at, have, shape->bytes) : st;
+}
+
+static enum status fill_sets(struct rotation *r, const struct operand *shapes, uint64_t seed)
 {
     enum status st = ST_OK;
-    for (int i = 0; i < OPERAND_COUNT; i++)
+    for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++)
         if (r->present[i])
-            data_noise(&images[i], seed * OPERAND_COUNT + (uint64_t)i);
-    for (size_t set = 0; set < r->sets; set++)
-        for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++)
-            if (r->present[i])
-                st = r->backend->write(r->session, r->memory + set * r->set_bytes + r->offset[i],
-                                       images[i].bytes + images[i].first_byte,
-                                       images[i].shape.bytes);
-    return st;
+            st = fill_operand(r, i, &shapes[i], seed * OPERAND_COUNT + (uint64_t)i);
+    return st == ST_OK ? repeat(r, r->memory, r->set_bytes, r->sets * r->set_bytes) : st;
 }
 
 static void set_args(struct rotation *r, const struct tilewise_signature *s)
@@ -75,24 +92,15 @@ static void set_args(struct rotation *r, const struct tilewise_signature *s)
     r->backend->fill_args(r->session, &r->args);
 }
 
-static enum status create_images(struct data_image *images, const struct tilewise_signature *s)
-{
-    struct operand shapes[OPERAND_COUNT];
-    enum status st = operand_layout(s, shapes, NULL);
-    for (int i = 0; st == ST_OK && i < OPERAND_COUNT; i++)
-        st = data_create(&images[i], &shapes[i]);
-    return st;
-}
-
 enum status rotation_open(struct rotation *r, const struct backend *backend,
                           struct backend_session *session, const struct tilewise_signature *s,
                           const struct rotation_options *options)
 {
-    struct data_image images[OPERAND_COUNT] = { 0 };
+    struct operand shapes[OPERAND_COUNT];
     *r = (struct rotation){ .backend = backend, .session = session };
-    enum status st = create_images(images, s);
+    enum status st = operand_layout(s, shapes, NULL);
     if (st == ST_OK)
-        st = count_sets(r, lay_out(r, images), options);
+        st = count_sets(r, lay_out(r, shapes), options);
     if (st == ST_OK) {
         r->memory = backend->alloc(session, r->sets * r->set_bytes);
         if (options->scratch_bytes)
@@ -100,12 +108,10 @@ enum status rotation_open(struct rotation *r, const struct backend *backend,
         st = r->memory && (r->scratch || !options->scratch_bytes) ? ST_OK : ST_NOMEM;
     }
     if (st == ST_OK)
-        st = fill_sets(r, images, options->seed);
+        st = fill_sets(r, shapes, options->seed);
     if (st == ST_OK)
         set_args(r, s);
-    for (int i = 0; i < OPERAND_COUNT; i++)
-        data_release(&images[i]);
-    if (st != ST_OK)
+    else
         rotation_close(r);
     return st;
 }

@@ -195,6 +195,14 @@ static inline enum status fixture_bandwidth(struct backend_session *session, dou
     return ST_OK;
 }
 
+static inline int fixture_copy(struct backend_session *session, void *to, const void *from,
+                               size_t bytes)
+{
+    (void)session;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
 static inline void fixture_fill_args(struct backend_session *session, struct tilewise_args *args)
 {
     (void)session;
@@ -219,6 +227,7 @@ static const struct backend fixture_backend = {
     .prepare = fixture_prepare,
     .baseline = fixture_baseline,
     .burst = fixture_burst,
+    .copy = fixture_copy,
     .bandwidth = fixture_bandwidth,
     .fill_args = fixture_fill_args,
 };
