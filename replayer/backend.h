@@ -54,6 +54,15 @@ struct backend_burst {
     enum backend_how how;
 };
 
+/* Memory traffic without a result: `bytes` of a region, from `at` on and round its end, then all of
+ * `hot`. */
+struct backend_touch {
+    const void *region;
+    size_t region_bytes, at, bytes; /* region_bytes: a multiple of 256, and more than one */
+    const void *hot;
+    size_t hot_bytes;
+};
+
 /* One kernel that ran. */
 struct backend_kernel {
     const char *name; /* as the vendor's profiler has it */
@@ -77,6 +86,9 @@ struct backend {
     /* The library proposes more routines than are worth a fair comparison: the quickest few are
      * chosen first, in a process of their own. */
     bool screens;
+    /* Opening costs as much as a case: one process serves many, until something goes wrong in it.
+     */
+    bool opens_slowly;
     size_t align_bytes;     /* of operands whose recorded class is the best one */
     double slow_rate_flops; /* a library that is slower than this hangs */
     const int64_t *cubes;   /* sizes for the matrix rate; 0 ends them */
@@ -137,8 +149,11 @@ struct backend {
     /* Optional (NULL: nothing is shared). Work on the stream and the workspace of `leader`, which
      * is closed last: calls of several signatures in one order. */
     enum status (*join)(struct backend_session *session, struct backend_session *leader);
-    /* Required for replay in order. Enqueue a copy of `bytes` on the device. */
+    /* Required. Enqueue a copy of `bytes` on the device. 0 or a negative errno. */
     int (*copy)(struct backend_session *session, void *to, const void *from, size_t bytes);
+    /* Required for replay in order. Enqueue work that reads so much, always the same number of
+     * kernels. 0 or a negative errno. */
+    int (*touch)(struct backend_session *session, const struct backend_touch *touch);
 
     /* Required. Best memory rate in bytes per second, read + write, out of the caches. */
     enum status (*bandwidth)(struct backend_session *session, double *bytes_per_s);

@@ -12,9 +12,12 @@
 #include "replayer/cuda_machine.h"
 #include "replayer/cuda_session.h"
 #include "replayer/data.h"
+#ifdef REPLAYER_CUDA
+#include "replayer/cuda_device.h"
+#endif
 
 static const int64_t cubes[] = { 4096, 8192, 0 };
-static const double burst_ns = 1e6, warm_up_ns = 100e6;
+static const double burst_ns = 1e6, warm_up_ns = 50e6;
 static const size_t list_workspace_bytes = 64u << 20;
 enum { CAPABILITY_HOPPER = 90, BANDWIDTH_TRIES = 10 };
 
@@ -84,15 +87,29 @@ static enum status allocate(struct backend_session *session, struct fault *fault
     session->info.cache_bytes = (uint64_t)attribute(session, CUDA_ATTRIBUTE_L2_BYTES);
     session->recorded_bytes = session->capability >= CAPABILITY_HOPPER ? 32u << 20 : 4u << 20;
     session->workspace = cuda_session_alloc(session, list_workspace_bytes);
-    session->sweep = cuda_session_alloc(session, 2 * session->info.cache_bytes + 256);
+    session->sweep = cuda_session_alloc(session, 2 * session->info.cache_bytes);
+    session->sink = cuda_session_alloc(session, sizeof(float));
     size_t free_bytes = 0, total_bytes = 0;
-    if (session->workspace == NULL || session->sweep == NULL ||
+    if (session->workspace == NULL || session->sweep == NULL || session->sink == NULL ||
         session->api.cudaMemGetInfo(&free_bytes, &total_bytes) != 0 ||
         session->api.cublasSetWorkspace_v2(session->blas, session->workspace,
                                            session->recorded_bytes) != 0)
         return fault_set(fault, ST_DEVICE, "no memory is left on the GPU; is it in use?");
     session->info.memory_bytes = free_bytes / 10 * 9;
     return ST_OK;
+}
+
+/* Do the kernels of this build run here? A device of another kind, and a simulated one, says no. */
+static void try_kernels(struct backend_session *session)
+{
+#ifdef REPLAYER_CUDA
+    session->has_kernels =
+        cuda_device_touch(session->sweep, 4096, 0, 4096, NULL, 0, session->stream) == 0 &&
+        session->api.cudaStreamSynchronize(session->stream) == 0;
+    session->api.cudaGetLastError();
+#else
+    (void)session;
+#endif
 }
 
 static void describe_device(struct backend_session *session)
@@ -134,6 +151,7 @@ static enum status cuda_open(struct backend_session **out, const struct backend_
         return st;
     }
     describe_device(session);
+    try_kernels(session);
     cuda_clock_open(session);
     *out = session;
     return ST_OK;
@@ -160,6 +178,7 @@ static void cuda_close(struct backend_session *session)
     if (!session->is_guest)
         api->cudaFree(session->workspace);
     api->cudaFree(session->sweep);
+    api->cudaFree(session->sink);
     if (session->lt)
         api->cublasLtDestroy(session->lt);
     if (session->blas)
@@ -289,6 +308,7 @@ static enum status cuda_prepare(struct backend_session *session, const struct ti
     session->signature = *s;
     session->nroutines = 0;
     session->no_graphs = false;
+    session->complaint[0] = '\0';
     *out = (struct backend_routines){ .count = 0 };
     if (operand_layout(s, session->shapes, NULL) != ST_OK || !make_extras(session))
         return ST_UNSUPPORTED;
@@ -390,6 +410,23 @@ static int cuda_copy(struct backend_session *session, void *to, const void *from
     return -session->api.cudaMemcpyAsync(to, from, bytes, CUDA_COPY_ON_DEVICE, session->stream);
 }
 
+/* A sum where there is no kernel of ours: it knows no end to go round, so it stops there. */
+static int sum_instead(struct backend_session *session, const struct backend_touch *t)
+{
+    size_t bytes = t->bytes < t->region_bytes - t->at ? t->bytes : t->region_bytes - t->at;
+    return cuda_burst_read(session, (const char *)t->region + t->at, bytes) ? -EIO : 0;
+}
+
+static int cuda_touch(struct backend_session *session, const struct backend_touch *t)
+{
+#ifdef REPLAYER_CUDA
+    if (session->has_kernels)
+        return cuda_device_touch(t->region, t->region_bytes, t->at, t->bytes, t->hot, t->hot_bytes,
+                                 session->stream);
+#endif
+    return sum_instead(session, t);
+}
+
 static const char *cuda_complaint(struct backend_session *session)
 {
     return session->complaint;
@@ -404,6 +441,7 @@ const struct backend backend_cuda = {
     .name = "cuda",
     .maps_freely = true,
     .screens = true,
+    .opens_slowly = true,
     .align_bytes = 256, /* what cudaMalloc gives */
     .slow_rate_flops = 1e10,
     .cubes = cubes,
@@ -428,4 +466,5 @@ const struct backend backend_cuda = {
     .kernels = cuda_kernels_of,
     .join = cuda_join,
     .copy = cuda_copy,
+    .touch = cuda_touch,
 };

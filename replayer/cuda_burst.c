@@ -17,16 +17,20 @@ void cuda_burst_forget(struct backend_session *session)
     session->next_recording = 0;
 }
 
-/* Read twice the last cache: a write would leave dirty lines whose way to memory falls into the
- * timed part. The GPU works on it while the host launches what follows. */
-int cuda_burst_sweep(struct backend_session *session)
+int cuda_burst_read(struct backend_session *session, const void *memory, size_t bytes)
 {
     const struct cuda_api *api = &session->api;
-    int count = (int)(2 * session->info.cache_bytes / sizeof(float));
-    float *sum = (float *)session->sweep;
+    float *sum = (float *)session->sink;
     int failed = api->cublasSetPointerMode_v2(session->blas, CUBLAS_POINTERS_ON_DEVICE) ||
-                 api->cublasSasum_v2(session->blas, count, sum + 64, 1, sum);
+                 api->cublasSasum_v2(session->blas, (int)(bytes / sizeof *sum), memory, 1, sum);
     return failed || api->cublasSetPointerMode_v2(session->blas, CUBLAS_POINTERS_ON_HOST);
+}
+
+/* Twice the last cache, and only read: a write would leave dirty lines whose way to memory falls
+ * into the timed part. The GPU works on it while the host launches what follows. */
+int cuda_burst_sweep(struct backend_session *session)
+{
+    return cuda_burst_read(session, session->sweep, 2 * session->info.cache_bytes);
 }
 
 static double elapsed_ns(struct backend_session *session)
@@ -121,6 +125,7 @@ static double launch(struct backend_session *session, void *exec, bool cold)
 
 double cuda_burst_run(struct backend_session *session, const struct backend_burst *burst)
 {
+    session->complaint[0] = '\0';
     bool short_one = burst->calls == 1 && burst->how != BACKEND_IN_A_GRAPH;
     if (short_one || burst->how == BACKEND_CALL_BY_CALL || session->no_graphs)
         return run_eagerly(session, burst);

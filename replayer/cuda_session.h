@@ -58,9 +58,10 @@ struct backend_session {
     bool is_guest;            /* stream and workspace are another session's */
     void *workspace;          /* of cuBLAS and cuBLASLt: shared, one call at a time */
     size_t recorded_bytes;    /* part of it that a recorded call may use */
-    void *sweep;              /* handle and memory to push everything out of the cache */
+    void *sweep, *sink;       /* memory to push everything out of the cache, and a sum's place */
     void *start, *stop;       /* events */
     bool no_graphs;           /* something cannot be recorded: bursts are made call by call */
+    bool has_kernels;         /* those of cuda_device.h run here */
     bool outside;             /* events inside of graphs do not tell the time */
     int sm_count, capability; /* 90 = 9.0 */
 
@@ -95,6 +96,8 @@ double cuda_burst_run(struct backend_session *session, const struct backend_burs
 void cuda_burst_forget(struct backend_session *session);
 /* Push everything out of the cache; 0 when it is enqueued. */
 int cuda_burst_sweep(struct backend_session *session);
+/* Read memory, by a sum of it that nobody wants; 0 when it is enqueued. */
+int cuda_burst_read(struct backend_session *session, const void *memory, size_t bytes);
 
 /* cuda_kernels.c: backend->kernels. */
 const struct backend_kernel *cuda_kernels_of(struct backend_session *session,

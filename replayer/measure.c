@@ -6,8 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "replayer/candidates.h"
-#include "replayer/ceilings.h"
+#include "replayer/isolate.h"
 #include "replayer/rotation.h"
 #include "replayer/verify.h"
 
@@ -67,15 +66,49 @@ static double now_ns(void *context)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static enum status open_bench(struct bench *b, struct fault *fault)
+/* What this process has open: NULL, or a session that the next case finds ready. */
+static struct backend_session *kept;
+
+static enum status open_session(struct bench *b, struct fault *fault)
 {
     const struct backend *backend = b->setup->backend;
-    enum status st = backend->open(&b->session, &b->setup->open, fault);
+    enum status st = kept ? ST_OK : backend->open(&kept, &b->setup->open, fault);
+    b->session = kept;
+    if (st == ST_OK)
+        backend->describe(b->session, &b->info);
+    return st;
+}
+
+static enum status open_bench(struct bench *b, struct fault *fault)
+{
+    enum status st = open_session(b, fault);
     if (st != ST_OK)
         return st;
-    backend->describe(b->session, &b->info);
-    st = backend->prepare(b->session, b->signature, &b->routines);
+    st = b->setup->backend->prepare(b->session, b->signature, &b->routines);
     return st == ST_OK ? st : fault_set(fault, st, "the library has no routine for it");
+}
+
+/* An error may show first when the device is used again. */
+static bool still_works(const struct bench *b)
+{
+    static const unsigned char bytes[16];
+    const struct backend *backend = b->setup->backend;
+    void *memory = backend->alloc(b->session, sizeof bytes);
+    bool works = memory && backend->write(b->session, memory, bytes, sizeof bytes) == ST_OK;
+    backend->release(b->session, memory);
+    return works;
+}
+
+/* `good`: nothing happened that the next case could suffer from. */
+static void close_bench(struct bench *b, bool good)
+{
+    const struct backend *backend = b->setup->backend;
+    if (good && backend->opens_slowly && still_works(b))
+        return;
+    if (good)
+        backend->close(b->session);
+    kept = NULL;
+    isolate_retire();
 }
 
 /* What the device says, or what the status means. */
@@ -96,10 +129,13 @@ static struct rotation_options buffers_of(const struct bench *b, size_t scratch_
     };
 }
 
-/* Until the device's clock has settled under this very load. */
+/* Until the device's clock has settled under this very load. A single call comes first: what loads
+ * its code at the first use must not do so while a burst is recorded. */
 static void warm_up(struct bench *b)
 {
     double end_ns = now_ns(NULL) + b->info.warm_up_ns;
+    for (unsigned arm = 0; arm < b->narms; arm++)
+        burst(b, arm, 1);
     while (now_ns(NULL) < end_ns)
         if (!(burst(b, 0, WARM_UP_CALLS) > 0))
             return;
@@ -129,43 +165,12 @@ static enum status time_arms(struct bench *b, double budget_ns, size_t scratch_b
     return st;
 }
 
-void measure_survey(void *job, void *message)
-{
-    const struct measure_survey_job *j = job;
-    struct measure_survey *out = message;
-    const struct backend *backend = j->setup->backend;
-    struct backend_session *session;
-    double bandwidth = NAN;
-    out->status = backend->open(&session, &j->setup->open, &out->fault);
-    if (out->status != ST_OK)
-        return;
-    backend->describe(session, &out->info);
-    if (!j->setup->check_only) {
-        if (backend->bandwidth(session, &bandwidth) != ST_OK)
-            bandwidth = NAN;
-        for (size_t i = 0; i < j->ndtypes; i++)
-            ceilings_measure(backend, session, j->dtypes[i], bandwidth, &out->ceilings[i]);
-        out->nceilings = j->ndtypes;
-    }
-    backend->close(session);
-}
-
-void measure_probe(void *setup, void *message)
-{
-    const struct measure_setup *s = setup;
-    struct measure_probe *out = message;
-    struct backend_session *session;
-    out->status = s->backend->open(&session, &s->open, &out->fault);
-    if (out->status != ST_OK)
-        return;
-    s->backend->describe(session, &out->info);
-    s->backend->close(session);
-}
-
 /* Shortest of a few bursts, per call; NaN if the routine does not run here. */
 static double quick_ns(struct bench *b, unsigned arm)
 {
-    double one_ns = burst(b, arm, 1);
+    double one_ns = burst(b, arm, 1); /* loads its code */
+    if (one_ns > 0)
+        one_ns = burst(b, arm, 1);
     double best_ns = one_ns;
     uint64_t calls = one_ns > 0 ? (uint64_t)(b->info.burst_ns / one_ns) : 0;
     calls = calls < 2 ? 2 : calls > SCREEN_CALLS_MAX ? SCREEN_CALLS_MAX : calls;
@@ -193,29 +198,35 @@ static void shortlist(struct measure_screen *out, double *best_ns, size_t routin
     out->routine[at] = routine;
 }
 
+/* Does not end badly where a routine does not run: that is what is asked. */
+static void screen_routines(struct bench *b, struct measure_screen *out)
+{
+    double best_ns[MEASURE_SHORT_LIST], recorded_ns = NAN;
+    for (unsigned i = 0; i < b->routines.count; i++) {
+        b->arms[i] = (struct arm){ .routine = i };
+        double ns = quick_ns(b, i);
+        if (i == 0)
+            recorded_ns = ns;
+        else if (ns < recorded_ns * screen_slack)
+            shortlist(out, best_ns, i, ns);
+    }
+    out->is_known = recorded_ns > 0;
+}
+
 void measure_screen(void *job, void *message)
 {
     const struct measure_baseline_job *j = job;
     struct measure_screen *out = message;
     struct fault fault = { .text = "" };
     struct bench b = { .setup = j->setup, .signature = j->signature };
-    double best_ns[MEASURE_SHORT_LIST];
-    if (open_bench(&b, &fault) != ST_OK)
-        return;
+    enum status st = open_bench(&b, &fault);
     struct rotation_options buffers = buffers_of(&b, 0);
-    if (rotation_open(&b.rotation, j->setup->backend, b.session, b.signature, &buffers) != ST_OK)
-        return;
-    double recorded_ns = NAN;
-    for (unsigned i = 0; i < b.routines.count; i++) {
-        b.arms[i] = (struct arm){ .routine = i };
-        double ns = quick_ns(&b, i);
-        if (i == 0)
-            recorded_ns = ns;
-        else if (ns < recorded_ns * screen_slack)
-            shortlist(out, best_ns, i, ns);
-    }
+    if (st == ST_OK)
+        st = rotation_open(&b.rotation, j->setup->backend, b.session, b.signature, &buffers);
+    if (st == ST_OK)
+        screen_routines(&b, out);
     rotation_close(&b.rotation);
-    b.setup->backend->close(b.session);
+    close_bench(&b, out->is_known);
 }
 
 struct routine_context {
@@ -256,9 +267,9 @@ static void choose_arms(struct bench *b, const struct measure_screen *screen)
 {
     b->arms[b->narms++] = (struct arm){ .routine = 0 };
     b->arms[b->narms++] = (struct arm){ .routine = 0 };
-    for (size_t i = 0; screen && i < screen->count; i++)
+    for (size_t i = 0; i < screen->count; i++)
         b->arms[b->narms++] = (struct arm){ .routine = screen->routine[i] };
-    if (screen)
+    if (b->setup->backend->screens)
         return;
     for (size_t i = 1; i < b->routines.count && b->narms < TIMING_ARMS_MAX; i++) {
         struct verify_report report;
@@ -304,27 +315,38 @@ static struct backend_clock clock_of(const struct bench *b)
     return backend->clock ? backend->clock(b->session) : unknown;
 }
 
-/* As many calls as a timed burst has, as cold. */
-static void note_kernels(struct bench *b, uint64_t calls, struct kernel_times *out)
-{
-    struct rotation_options buffers = buffers_of(b, 0);
-    struct backend_burst recorded = { .step = step, .context = b, .calls = calls, .arm = 0 };
-    recorded.cold = b->setup->cold;
-    *out = (struct kernel_times){ .ns = NAN };
-    b->current = &b->arms[0];
-    if (b->setup->backend->kernels == NULL ||
-        rotation_open(&b->rotation, b->setup->backend, b->session, b->signature, &buffers) != ST_OK)
-        return;
-    kernel_times_measure(b->setup->backend, b->session, &recorded, out);
-    rotation_close(&b->rotation);
-}
-
 void measure_no_baseline(struct measure_baseline *out, enum result_status status,
                          const char *reason)
 {
     *out = (struct measure_baseline){ .status = status };
-    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = out->kernels.ns = NAN;
+    out->recorded_ns = out->best_ns = out->noise = out->clock.mhz = NAN;
     snprintf(out->reason, sizeof out->reason, "%.190s", reason);
+}
+
+static void time_baseline(struct bench *b, const struct measure_baseline_job *j,
+                          struct measure_baseline *out)
+{
+    struct timing_samples samples;
+    choose_arms(b, &j->screen);
+    enum status st = time_arms(b, j->budget_ns, 0, &samples);
+    if (st != ST_OK) {
+        measure_no_baseline(out, RESULT_SKIPPED, complaint_of(b, st));
+        return;
+    }
+    const bool none[TIMING_ARMS_MAX] = { false };
+    unsigned best =
+        b->setup->backend->screens ? choose_right(b, &samples) : choose_best(b, &samples, none);
+    *out = (struct measure_baseline){
+        .status = RESULT_PASSED,
+        .best = b->arms[best].routine,
+        .recorded_ns = timing_median_ns(&samples, 0),
+        .best_ns = timing_median_ns(&samples, best),
+        .noise = timing_noise(&samples, 0, 1),
+        .rounds = samples.rounds,
+        .calls = samples.calls[0],
+        .clock = clock_of(b),
+    };
+    memcpy(out->best_name, b->routines.name[out->best], sizeof out->best_name);
 }
 
 void measure_baseline(void *job, void *message)
@@ -333,31 +355,32 @@ void measure_baseline(void *job, void *message)
     struct measure_baseline *out = message;
     struct fault fault = { .text = "" };
     struct bench b = { .setup = j->setup, .signature = j->signature };
-    struct timing_samples samples;
-    if (open_bench(&b, &fault) != ST_OK) {
+    if (open_bench(&b, &fault) == ST_OK)
+        time_baseline(&b, j, out);
+    else
         measure_no_baseline(out, RESULT_UNSUPPORTED, fault.text);
-        return;
-    }
-    choose_arms(&b, j->screen);
-    enum status st = time_arms(&b, j->budget_ns, 0, &samples);
-    if (st != ST_OK) {
-        measure_no_baseline(out, RESULT_SKIPPED, complaint_of(&b, st));
-        return;
-    }
-    const bool none[TIMING_ARMS_MAX] = { false };
-    unsigned best = j->screen ? choose_right(&b, &samples) : choose_best(&b, &samples, none);
-    *out = (struct measure_baseline){
-        .status = RESULT_PASSED,
-        .best = b.arms[best].routine,
-        .recorded_ns = timing_median_ns(&samples, 0),
-        .best_ns = timing_median_ns(&samples, best),
-        .noise = timing_noise(&samples, 0, 1),
-        .rounds = samples.rounds,
-        .clock = clock_of(&b),
-    };
-    memcpy(out->best_name, b.routines.name[out->best], sizeof out->best_name);
-    note_kernels(&b, samples.calls[0], &out->kernels);
-    b.setup->backend->close(b.session);
+    close_bench(&b, out->status == RESULT_PASSED);
+}
+
+/* As many calls as a timed burst has, as cold. */
+void measure_kernels(void *job, void *message)
+{
+    const struct measure_kernels_job *j = job;
+    struct kernel_times *out = message;
+    struct fault fault = { .text = "" };
+    struct bench b = { .setup = j->setup, .signature = j->signature };
+    struct backend_burst recorded = { .step = step, .context = &b, .calls = j->calls };
+    recorded.cold = j->setup->cold;
+    b.current = &b.arms[0];
+    *out = (struct kernel_times){ .ns = NAN };
+    enum status st = open_bench(&b, &fault);
+    struct rotation_options buffers = buffers_of(&b, 0);
+    if (st == ST_OK)
+        st = rotation_open(&b.rotation, j->setup->backend, b.session, b.signature, &buffers);
+    if (st == ST_OK)
+        kernel_times_measure(j->setup->backend, b.session, &recorded, out);
+    rotation_close(&b.rotation);
+    close_bench(&b, st == ST_OK);
 }
 
 static void judge_candidate(struct bench *b, const struct measure_candidate_job *j,
@@ -369,8 +392,7 @@ static void judge_candidate(struct bench *b, const struct measure_candidate_job 
     out->time_ns = timing_median_ns(samples, 1);
     out->best = timing_ratio(samples, 0, 1, 0.95, seed);
     out->recorded = timing_ratio(samples, recorded, 1, 0.95, seed);
-    out->call =
-        timing_decide(timing_ratio(samples, 0, 1, b->setup->level, seed), j->baseline->noise);
+    out->call = timing_decide(timing_ratio(samples, 0, 1, b->setup->level, seed), j->noise);
 }
 
 void measure_no_candidate(struct measure_candidate *out, enum result_status status,
@@ -403,15 +425,43 @@ static void examine(struct bench *b, const struct measure_candidate_job *j,
              refused_to_run ? candidates_complaint(c, report.reason) : report.reason);
     if (report.status != RESULT_PASSED || b->setup->check_only)
         return;
-    b->arms[b->narms++] = (struct arm){ .routine = j->baseline->best };
+    b->arms[b->narms++] = (struct arm){ .routine = j->best };
     b->arms[b->narms++] = (struct arm){ .is_candidate = true };
-    if (j->baseline->best != 0)
+    if (j->best != 0)
         b->arms[b->narms++] = (struct arm){ .routine = 0 };
     enum status st = time_arms(b, j->budget_ns, scratch, &samples);
     if (st == ST_OK)
         judge_candidate(b, j, &samples, out);
     else
         snprintf(out->reason, sizeof out->reason, "not timed: %.150s", complaint_of(b, st));
+}
+
+void measure_offers(void *job, void *message)
+{
+    const struct measure_offers_job *j = job;
+    struct measure_offers *out = message;
+    for (size_t i = 0; i < j->candidates->count; i++) {
+        const struct tilewise_candidate *c = j->candidates->row[i];
+        out->takes[i] = strcmp(c->target, j->backend->name) == 0 && c->supports(c, j->signature);
+    }
+}
+
+bool measure_begin_candidate(const struct tilewise_candidate *c)
+{
+    static struct {
+        const struct tilewise_candidate *candidate;
+        bool good;
+    } known[CANDIDATES_MAX];
+    static size_t count;
+    for (size_t i = 0; i < count; i++)
+        if (known[i].candidate == c)
+            return known[i].good;
+    bool good = c->init == NULL || c->init(c) == 0;
+    if (count < CANDIDATES_MAX) {
+        known[count].candidate = c;
+        known[count++].good = good;
+    }
+    return good;
 }
 
 void measure_candidate(void *job, void *message)
@@ -423,12 +473,16 @@ void measure_candidate(void *job, void *message)
     struct bench b = { .setup = j->setup, .signature = j->signature, .candidate = c };
     measure_no_candidate(out, RESULT_UNSUPPORTED, "");
     if (strcmp(c->target, j->setup->backend->name) != 0 || !c->supports(c, j->signature))
-        return;
+        return; /* who broke at that question is asked again, here on his own */
     if (open_bench(&b, &fault) != ST_OK)
         measure_no_candidate(out, RESULT_SKIPPED, fault.text);
-    else if (c->init && c->init(c) != 0)
+    else if (!measure_begin_candidate(c))
         measure_no_candidate(out, RESULT_UNSUPPORTED,
                              candidates_complaint(c, "its init() refused this machine"));
     else
         examine(&b, j, out);
+    bool untimed = out->status == RESULT_PASSED && out->reason[0];
+    close_bench(&b,
+                !untimed && (out->status == RESULT_PASSED || out->status == RESULT_UNSUPPORTED ||
+                             out->status == RESULT_NOT_VERIFIED));
 }

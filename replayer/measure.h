@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the child processes do: one job per case, its answer a plain value without pointers
- * (replayer/isolate.h).
+ * (replayer/isolate.h). A process keeps its device open for the next job where the backend says
+ * that opening is slow, unless the case ended badly.
  */
 #ifndef TILEWISE_REPLAYER_MEASURE_H
 #define TILEWISE_REPLAYER_MEASURE_H
 
 #include "replayer/backend.h"
+#include "replayer/candidates.h"
 #include "replayer/compare.h"
 #include "replayer/kernel_times.h"
 #include "replayer/timing.h"
@@ -55,7 +57,8 @@ void measure_probe(void *setup, void *message);
  * measure_baseline(), which runs in a fresh process, so that luck is not kept. */
 enum { MEASURE_SHORT_LIST = 3 };
 struct measure_screen {
-    size_t count; /* 0: nothing is quicker than the recorded call */
+    bool is_known; /* false: nobody looked */
+    size_t count;  /* 0: nothing is quicker than the recorded call */
     size_t routine[MEASURE_SHORT_LIST];
 };
 void measure_screen(void *job, void *message); /* struct measure_baseline_job */
@@ -65,7 +68,8 @@ struct measure_baseline_job {
     const struct measure_setup *setup;
     const struct tilewise_signature *signature;
     double budget_ns;
-    const struct measure_screen *screen; /* NULL: every routine takes part */
+    struct measure_screen screen; /* where it is not known and the backend does not screen, every
+                                     routine takes part */
 };
 struct measure_baseline {
     enum result_status status;
@@ -75,19 +79,39 @@ struct measure_baseline {
     double recorded_ns, best_ns, noise;
     struct backend_clock clock; /* while it was timed */
     uint32_t rounds;
-    struct kernel_times kernels; /* of the recorded call, as it was timed */
+    uint64_t calls; /* of the recorded call, in one burst */
 };
 void measure_baseline(void *job, void *message);
 /* One without numbers, and why. */
 void measure_no_baseline(struct measure_baseline *out, enum result_status status,
                          const char *reason);
 
+/* The kernels of the recorded call, as it was timed. Behind all timing: see backend->kernels. */
+struct measure_kernels_job {
+    const struct measure_setup *setup;
+    const struct tilewise_signature *signature;
+    uint64_t calls; /* measure_baseline.calls */
+};
+void measure_kernels(void *job, void *message); /* struct kernel_times; 0 calls: unknown */
+
+/* Which candidates are an offer for a signature. */
+struct measure_offers_job {
+    const struct backend *backend;
+    const struct tilewise_signature *signature;
+    const struct candidates *candidates;
+};
+struct measure_offers {
+    bool takes[CANDIDATES_MAX];
+};
+void measure_offers(void *job, void *message);
+
 /* One candidate: verified, then timed against both baselines. */
 struct measure_candidate_job {
     const struct measure_setup *setup;
     const struct tilewise_signature *signature;
     const struct tilewise_candidate *candidate;
-    const struct measure_baseline *baseline; /* NULL with check_only */
+    size_t best; /* of the baseline: routine and its A/A band */
+    double noise;
     double budget_ns;
 };
 struct measure_candidate {
@@ -100,7 +124,11 @@ struct measure_candidate {
     struct stats_interval recorded, best; /* ratios with their 95 % intervals */
 };
 void measure_candidate(void *job, void *message);
-/* The same for a candidate. */
+/* init() of a candidate, once per process. False: it refused. */
+bool measure_begin_candidate(const struct tilewise_candidate *c);
+/* init() of a candidate, once per process. False: it refused. */
+bool measure_begin_candidate(const struct tilewise_candidate *c);
+/* One without numbers, and why. */
 void measure_no_candidate(struct measure_candidate *out, enum result_status status,
                           const char *reason);
 

@@ -7,13 +7,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "replayer/candidates.h"
 #include "replayer/rotation.h"
 
 static const double target = 0.004; /* +- of a ln ratio */
 static const size_t filler_least_bytes = 256;
+static const double timing_part = 0.6; /* of the time behind the set-up; the rest is CUPTI's */
 enum { ARM_BASE, ARM_TWIN, ARM_CHOSEN, ARMS };
-enum { ROUNDS_MIN = 8, ROUNDS_MAX = 128, PASSES = 6, CACHES_OF_FILLERS = 2, SHARED_PARTS = 16 };
+enum { ROUNDS_MIN = 8, ROUNDS_MAX = 128, PASSES = 6, SHARED_PARTS = 16 };
+enum { CACHES_OF_FILLERS = 4, TOUCH_TRIES = 3 };
 
 /* The signature of one item with its buffers. */
 struct part {
@@ -21,9 +22,11 @@ struct part {
     const struct tilewise_candidate *candidate;
     struct backend_session *session;
     struct rotation rotation;
-    enum operand_name weights; /* OPERAND_COUNT: it has none */
-    size_t next;               /* set of the next call */
-    size_t kernels;            /* of one call */
+    enum operand_name weights;     /* OPERAND_COUNT: it has none */
+    enum operand_name shared;      /* the other input; OPERAND_COUNT: it has none */
+    unsigned char *activations;    /* where that lies, for all parts */
+    size_t activation_bytes, next; /* next: set of the next call */
+    size_t kernels;                /* of one call */
 };
 
 struct stage {
@@ -36,10 +39,13 @@ struct stage {
     struct part parts[ORDER_PARTS_MAX];
     size_t *part_of; /* per step */
     size_t *bytes;   /* of a filler, per step */
-    unsigned char *fill, *fill_to;
+    unsigned char *fill;
     size_t fill_bytes, fill_at;
+    size_t some_bytes; /* what touch_some() reads, a multiple of 256 */
+    size_t filler_kernels;
+    double end_ns; /* of the budget */
     unsigned arm;
-    struct part *alone; /* only this one is called */
+    struct part *alone; /* only this one is called; NULL: a filler */
 };
 
 /* ---- one pass ---- */
@@ -55,19 +61,33 @@ static int call_part(struct stage *g, struct part *p, bool chosen)
     args.a = r->present[OPERAND_A] ? a + r->offset[OPERAND_A] : NULL;
     args.b = r->present[OPERAND_B] ? b + r->offset[OPERAND_B] : a + r->offset[OPERAND_A];
     args.c = r->memory + r->offset[OPERAND_C];
+    if (p->shared == OPERAND_A)
+        args.a = p->activations;
+    if (p->shared == OPERAND_B)
+        args.b = p->activations;
     return chosen ? p->candidate->run(p->candidate, &p->item->signature, &args)
                   : g->backend->baseline(p->session, 0, &args);
 }
 
-/* What streams through the caches is not in them; small work is at hand. */
-static int fill(struct stage *g, size_t bytes)
+/* What streams through the caches is not in them; small work is at hand. At the end stands what the
+ * next call reads, as whoever came before it has just written that. */
+static int fill(struct stage *g, size_t step)
 {
-    bool streams = bytes > g->info.cache_bytes / 16;
-    if (g->fill_at + bytes > g->fill_bytes)
-        g->fill_at = 0;
-    size_t at = streams ? g->fill_at : 0;
-    g->fill_at += streams ? bytes : 0;
-    return g->backend->copy(g->leader, g->fill_to + at, g->fill + at, bytes);
+    size_t count = g->job->sequence->count, next = step + 1 < count ? step + 1 : 0;
+    size_t bytes = g->bytes[step];
+    struct backend_touch touch = { .region = g->fill, .region_bytes = g->fill_bytes };
+    if (g->bytes[next] == 0) {
+        const struct part *p = &g->parts[g->part_of[next]];
+        touch.hot = p->activations;
+        touch.hot_bytes = p->activation_bytes < bytes ? p->activation_bytes : bytes;
+    }
+    touch.bytes = bytes - touch.hot_bytes;
+    if (touch.bytes > g->info.cache_bytes / 16) {
+        touch.at = g->fill_at;
+        g->fill_at =
+            (g->fill_at + touch.bytes) % g->fill_bytes / filler_least_bytes * filler_least_bytes;
+    }
+    return g->backend->touch(g->leader, &touch);
 }
 
 static int pass(void *context)
@@ -77,7 +97,7 @@ static int pass(void *context)
     int failed = 0;
     for (size_t i = 0; i < s->count && !failed; i++) {
         if (g->bytes[i]) {
-            failed = fill(g, g->bytes[i]);
+            failed = fill(g, i);
             continue;
         }
         struct part *p = &g->parts[g->part_of[i]];
@@ -86,10 +106,18 @@ static int pass(void *context)
     return failed;
 }
 
+static int touch_some(void *context)
+{
+    struct stage *g = context;
+    struct backend_touch touch = { g->fill, g->fill_bytes, g->fill_at, g->some_bytes, NULL, 0 };
+    g->fill_at = (g->fill_at + g->some_bytes) % g->fill_bytes;
+    return g->backend->touch(g->leader, &touch);
+}
+
 static int one_call(void *context)
 {
     struct stage *g = context;
-    return call_part(g, g->alone, false);
+    return g->alone ? call_part(g, g->alone, false) : touch_some(g);
 }
 
 static struct backend_burst burst_of(struct stage *g, uint64_t passes)
@@ -157,9 +185,15 @@ static enum status open_part(struct stage *g, struct part *p, size_t places, str
     if (st != ST_OK)
         return st;
     p->weights = weights_of(s);
+    p->shared = p->weights == OPERAND_COUNT ? OPERAND_COUNT
+                : p->weights == OPERAND_A   ? OPERAND_B
+                                            : OPERAND_A;
+    if (p->shared != OPERAND_COUNT && !shapes[p->shared].present)
+        p->shared = OPERAND_COUNT;
+    p->activation_bytes = p->shared == OPERAND_COUNT ? 0 : shapes[p->shared].bytes;
     for (int i = 0; p->weights != OPERAND_COUNT && places > 1 && i < OPERAND_COUNT; i++)
         buffers.footprint_bytes += shapes[i].present ? (places - 1) * shapes[i].bytes : 0;
-    if (c && c->init && c->init(c) != 0)
+    if (c && !measure_begin_candidate(c))
         return fault_set(fault, ST_UNSUPPORTED, "%.60s: %.190s", c->name,
                          candidates_complaint(c, "refused this machine"));
     buffers.scratch_bytes = c && c->scratch_bytes ? c->scratch_bytes(c, s, g->info.threads) : 0;
@@ -201,41 +235,73 @@ static bool assign(struct stage *g)
     return g->part_of && g->bytes;
 }
 
-static int smallest_copy(void *context)
+static uint8_t shared_dtype(const struct part *p)
 {
-    struct stage *g = context;
-    return g->backend->copy(g->leader, g->fill_to, g->fill, filler_least_bytes);
+    const struct tilewise_signature *s = &p->item->signature;
+    return p->shared == OPERAND_A ? s->dtype_a : s->dtype_b;
 }
 
-/* As many bytes as are copied in the recorded time, beyond what the smallest copy takes. */
+/* The largest buffer for activations of a type serves all of that type, each as aligned as it was
+ * recorded. */
+static void share_activations(struct stage *g)
+{
+    for (size_t i = 0; i < g->nparts; i++) {
+        struct part *p = &g->parts[i];
+        const struct part *owner = p;
+        for (size_t k = 0; p->shared != OPERAND_COUNT && k < g->nparts; k++) {
+            const struct part *other = &g->parts[k];
+            if (other->shared != OPERAND_COUNT && shared_dtype(other) == shared_dtype(p) &&
+                other->activation_bytes > owner->activation_bytes)
+                owner = other;
+        }
+        if (p->shared == OPERAND_COUNT)
+            continue;
+        size_t at = owner->rotation.offset[owner->shared];
+        p->activations = owner->rotation.memory + at / DATA_ALIGN_BYTES * DATA_ALIGN_BYTES +
+                         p->rotation.offset[p->shared] % DATA_ALIGN_BYTES;
+    }
+}
+
+/* Time of one touch of so many bytes; NaN if it does not run. */
+static double touch_ns(struct stage *g, size_t bytes, uint64_t calls)
+{
+    struct backend_burst burst = { touch_some, g, calls, ARMS, false, BACKEND_AS_BEST };
+    double best_ns = NAN;
+    g->some_bytes = bytes;
+    for (int i = 0; i < TOUCH_TRIES; i++)
+        best_ns = fmin(best_ns, g->backend->burst(g->leader, &burst) / (double)calls);
+    return best_ns;
+}
+
+/* As many bytes as are read in the recorded time, beyond what the smallest read takes. */
 static enum status size_fillers(struct stage *g)
 {
     const struct sequence *s = g->job->sequence;
-    enum { COPIES = 64 };
     size_t wanted = CACHES_OF_FILLERS * (size_t)g->info.cache_bytes;
     size_t most = (size_t)(g->job->setup->max_bytes / SHARED_PARTS);
-    g->fill_bytes = wanted < most ? wanted : most;
-    g->fill = g->backend->alloc(g->leader, g->fill_bytes);
-    g->fill_to = g->backend->alloc(g->leader, g->fill_bytes);
-    if (g->fill == NULL || g->fill_to == NULL || g->fill_bytes < filler_least_bytes)
+    g->fill_bytes = (wanted < most ? wanted : most) / filler_least_bytes * filler_least_bytes;
+    if (g->fill_bytes < 2 * filler_least_bytes)
         return ST_NOMEM;
-    struct backend_burst burst = { smallest_copy, g, COPIES, ARMS, false, BACKEND_AS_BEST };
-    double floor_ns = g->backend->burst(g->leader, &burst) / COPIES;
+    g->fill = g->backend->alloc(g->leader, g->fill_bytes);
+    if (g->fill == NULL)
+        return ST_NOMEM;
+    size_t large = g->fill_bytes / 2 / filler_least_bytes * filler_least_bytes;
+    double floor_ns = touch_ns(g, filler_least_bytes, 64);
+    double per_byte_ns = (touch_ns(g, large, 8) - floor_ns) / (double)(large - filler_least_bytes);
     for (size_t i = 0; i < s->count; i++) {
         if (g->bytes[i] == 0)
             continue;
-        double bytes = (s->steps[i].ns - floor_ns) * 1e-9 * g->job->bandwidth_bytes_per_s / 2;
-        bytes = fmin(fmax(bytes, 0) + (double)filler_least_bytes, (double)g->fill_bytes);
-        g->bytes[i] = (size_t)bytes / filler_least_bytes * filler_least_bytes;
+        double bytes = fmax(s->steps[i].ns - floor_ns, 0) / per_byte_ns;
+        g->bytes[i] = ((size_t)bytes / filler_least_bytes + 1) * filler_least_bytes;
     }
-    return floor_ns > 0 ? ST_OK : ST_DEVICE;
+    return floor_ns > 0 && per_byte_ns > 0 ? ST_OK : ST_DEVICE;
 }
 
 static enum status set_up(struct stage *g, struct fault *fault)
 {
     if (!assign(g))
         return fault_set(fault, ST_NOMEM, "out of memory");
-    if (g->nparts == 0 || g->backend->copy == NULL)
+    if (g->nparts == 0 || g->backend->touch == NULL)
         return fault_set(fault, ST_UNSUPPORTED, "nothing of it can be replayed in order");
     enum status st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < g->nparts; i++) {
@@ -245,6 +311,7 @@ static enum status set_up(struct stage *g, struct fault *fault)
     }
     if (st != ST_OK)
         return st;
+    share_activations(g);
     st = size_fillers(g);
     return st == ST_OK ? st : fault_set(fault, st, "the fillers cannot be made");
 }
@@ -258,7 +325,6 @@ static void tear_down(struct stage *g)
     }
     if (g->leader) {
         g->backend->release(g->leader, g->fill);
-        g->backend->release(g->leader, g->fill_to);
         g->backend->close(g->leader);
     }
     free(g->part_of);
@@ -277,7 +343,7 @@ static enum status time_passes(struct stage *g)
     struct timing_options options = {
         .arms = any_choice ? ARMS : ARM_CHOSEN,
         .burst_ns = g->info.burst_ns,
-        .budget_ns = g->job->budget_ns,
+        .budget_ns = timing_part * (g->end_ns - now_ns(NULL)),
         .target = target,
         .min_rounds = ROUNDS_MIN,
         .max_rounds = ROUNDS_MAX,
@@ -297,16 +363,18 @@ static enum status time_passes(struct stage *g)
     return ST_OK;
 }
 
-/* How many kernels a call of each part is. */
+/* How many kernels a call of each part is, and a filler. */
 static bool count_kernels(struct stage *g)
 {
+    struct backend_burst burst = { one_call, g, 1, ARMS, false, BACKEND_CALL_BY_CALL };
     for (size_t i = 0; i < g->nparts; i++) {
-        struct backend_burst burst = { one_call, g, 1, ARMS, false, BACKEND_CALL_BY_CALL };
         g->alone = &g->parts[i];
         if (g->backend->kernels(g->leader, &burst, &g->parts[i].kernels) == NULL)
             return false;
     }
-    return true;
+    g->alone = NULL;
+    g->some_bytes = filler_least_bytes;
+    return g->backend->kernels(g->leader, &burst, &g->filler_kernels) != NULL;
 }
 
 /* The kernels of all passes but the first, in their order, to the calls that they belong to. */
@@ -318,11 +386,12 @@ static bool attribute(struct stage *g, const struct backend_kernel *kernel, size
     for (int p = 0; p < PASSES; p++)
         for (size_t i = 0; i < s->count; i++) {
             size_t part = g->part_of[i];
-            size_t own = g->bytes[i] ? 0 : g->parts[part].kernels;
+            size_t own = g->bytes[i] ? g->filler_kernels : g->parts[part].kernels;
             if (at + own > count)
                 return false;
             for (size_t k = 0; k < own; k++, at++)
-                sum[part] += p ? kernel[at].ns : 0;
+                if (p && g->bytes[i] == 0)
+                    sum[part] += kernel[at].ns;
         }
     if (at != count)
         return false;
@@ -339,11 +408,12 @@ static bool attribute(struct stage *g, const struct backend_kernel *kernel, size
 static void time_kernels(struct stage *g)
 {
     size_t count = 0;
-    if (g->backend->kernels == NULL || !count_kernels(g))
+    if (g->backend->kernels == NULL)
         return;
     g->arm = ARM_BASE;
     struct backend_burst burst = burst_of(g, PASSES);
-    const struct backend_kernel *kernels = g->backend->kernels(g->leader, &burst, &count);
+    const struct backend_kernel *kernels =
+        count_kernels(g) ? g->backend->kernels(g->leader, &burst, &count) : NULL;
     if (kernels == NULL || !attribute(g, kernels, count))
         snprintf(g->out->reason, sizeof g->out->reason,
                  "kernel times in order are not known: %zu kernels do not fit the calls", count);
@@ -355,6 +425,7 @@ void order_measure(void *job, void *message)
     struct order_outcome *out = message;
     struct fault fault = { .text = "" };
     struct stage g = { .job = j, .backend = j->setup->backend, .out = out };
+    g.end_ns = now_ns(NULL) + j->budget_ns;
     *out = (struct order_outcome){ .kernel_ns = NAN };
     out->baseline_ns = out->chosen_ns = out->noise = NAN;
     out->ratio = (struct stats_interval){ NAN, NAN, NAN };

@@ -5,9 +5,10 @@
  * isolated loop cannot show.
  *
  * Traces hold no addresses, so buffers are reused as a model does it: every place in the repeating
- * sequence has the larger input (the weights) to itself, and all calls of one shape share the other
- * input and the result. Work that cannot be replayed is stood in for by copies on the device that
- * take as long as it was recorded, and so move the memory of that time.
+ * sequence has the larger input (the weights) to itself, all calls share one buffer for the other
+ * input (the activations), and all calls of one shape share the result. Work that cannot be
+ * replayed is stood in for by reads that take as long as it was recorded, and so have the traffic
+ * of that time. They end with the activations of the next call, which were just written there.
  */
 #ifndef TILEWISE_REPLAYER_ORDER_H
 #define TILEWISE_REPLAYER_ORDER_H
@@ -23,8 +24,7 @@ struct order_job {
     const struct sequence *sequence;
     /* Per item of the plan: what the dispatch table calls; NULL: the recorded call. */
     const struct tilewise_candidate *const *choice;
-    double bandwidth_bytes_per_s; /* of the device, read + write */
-    double budget_ns;
+    double budget_ns; /* of wall time, for everything */
 };
 
 /* All calls of one item in the stretch. */

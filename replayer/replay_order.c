@@ -58,15 +58,11 @@ static void measure(const struct replay_order *order, struct order_outcome *out)
         .plan = o->plan,
         .sequence = o->sequence,
         .choice = order->choice,
-        .bandwidth_bytes_per_s = order->bandwidth_bytes_per_s,
         .budget_ns = order->budget_s * 1e9,
     };
     struct isolate_limits limits = { .seconds = start_s_max + 4 * order->budget_s };
-    struct isolate_end end = { .status = RESULT_SKIPPED };
-    if (order->bandwidth_bytes_per_s > 0)
-        isolate_run(order_measure, &job, out, sizeof *out, &limits, &end);
-    else
-        snprintf(end.reason, sizeof end.reason, "the memory rate of the device is not known");
+    struct isolate_end end;
+    isolate_run(order_measure, &job, out, sizeof *out, &limits, &end);
     if (end.status == RESULT_PASSED)
         return;
     *out = (struct order_outcome){ .status = end.status, .kernel_ns = NAN };

@@ -11,8 +11,7 @@
 struct replay_order {
     const struct replay_options *options;           /* with a sequence */
     const struct tilewise_candidate *const *choice; /* as in struct order_job */
-    double bandwidth_bytes_per_s;                   /* NaN: not known, then nothing can be filled */
-    double budget_s;
+    double budget_s;                                /* of wall time */
 };
 
 /* A stretch that cannot be replayed is a row that says why. Errors of the result file, NOMEM. */
