@@ -2,15 +2,13 @@
  *
  * Size of traces and speed of reading them.
  *
- *   bench_traces             a generated trace: an encoder server, 896 signatures
+ *   bench_traces             a generated trace (server_trace.h) of 896 signatures
  *   bench_traces -n MILLION  so many million events (default 20)
  *   bench_traces FILE...     recorded traces: read as they are
  *
- * The generated durations spread around a mean per signature and the gaps around a few
- * microseconds, as they do in a recorded server; both are drawn anew for every call. Each figure of
- * reading is the best of three runs, each in a process of its own, whose peak memory is printed.
+ * Each figure of reading is the best of three runs, each in a process of its own, whose peak memory
+ * is printed.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server_trace.h"
 #include "traces/reader.h"
 #include "traces/summary.h"
-#include "traces/writer.h"
-
-enum { LENGTHS = 128, KINDS = 7, LAYERS = 6, CHUNK = 4096, FLUSH_BYTES = 900000 };
 
 static double now_s(void)
 {
@@ -33,150 +29,24 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static uint64_t random_bits(void)
-{
-    static uint64_t state = 88172645463325252u;
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
-
-/* About normal, mean 0, deviation 1: the sum of four uniform numbers. */
-static double random_normal(void)
-{
-    uint64_t r = random_bits();
-    double sum = 0;
-    for (unsigned i = 0; i < 4; i++)
-        sum += (double)(r >> 16 * i & 0xffff) / 65536 - 0.5;
-    return sum * 1.7320508;
-}
-
 static void die(const char *what)
 {
     fprintf(stderr, "bench_traces: %s\n", what);
     exit(2);
 }
 
-struct generator {
-    struct writer *w;
-    uint32_t ids[LENGTHS][KINDS];
-    double mean_ns[LENGTHS][KINDS];
-    struct writer_event events[CHUNK];
-    size_t pending;
-    uint64_t at_ns;
-    struct trace_counters counters;
-};
-
-/* The weight matrices of one layer, width 384, for `length` tokens. */
-static struct tilewise_signature signature_of(unsigned length, unsigned kind)
-{
-    static const int64_t n[KINDS] = { 384, 384, 384, 0, 384, 1536, 384 };
-    static const int64_t k[KINDS] = { 384, 384, 384, 64, 384, 384, 1536 };
-    int64_t m = length, columns = n[kind] ? n[kind] : length;
-    return (struct tilewise_signature){
-        .op = TILEWISE_OP_GEMM,
-        .layout = TILEWISE_ROW_MAJOR,
-        .trans_b = kind == 3,
-        .dtype_a = TILEWISE_F32,
-        .dtype_b = TILEWISE_F32,
-        .dtype_c = TILEWISE_F32,
-        .dtype_d = TILEWISE_F32,
-        .compute = TILEWISE_F32,
-        .scale = TILEWISE_F32,
-        .alpha = TILEWISE_SCALAR_ONE,
-        .align_a = 6,
-        .align_b = 6,
-        .align_c = 6,
-        .m = m,
-        .n = columns,
-        .k = k[kind],
-        .batch = 1,
-        .lda = k[kind],
-        .ldb = kind == 3 ? k[kind] : columns,
-        .ldc = columns,
-    };
-}
-
-static void define(struct generator *g)
-{
-    uint32_t entry;
-    if (writer_string(g->w, "cblas_sgemm", 11, &entry) != ST_OK)
-        die("no memory");
-    for (unsigned length = 0; length < LENGTHS; length++)
-        for (unsigned kind = 0; kind < KINDS; kind++) {
-            struct tilewise_signature s = signature_of(length + 1, kind);
-            s.entry = entry;
-            if (writer_signature(g->w, &s, &g->ids[length][kind]) != ST_OK)
-                die("no memory");
-            g->mean_ns[length][kind] = 2000 + signature_flops(&s) / 80;
-        }
-}
-
-static void hand_over(struct generator *g)
-{
-    enum status st = writer_events(g->w, 0, 0, g->events, g->pending);
-    if (st == ST_LIMIT) { /* wider columns: the frame is full earlier than it seemed */
-        st = writer_flush(g->w, &g->counters, g->at_ns);
-        if (st == ST_OK)
-            st = writer_events(g->w, 0, 0, g->events, g->pending);
-    }
-    g->counters.seen += g->pending;
-    g->counters.recorded += g->pending;
-    g->pending = 0;
-    if (st == ST_OK && writer_pending_bytes(g->w) > FLUSH_BYTES)
-        st = writer_flush(g->w, &g->counters, g->at_ns);
-    if (st != ST_OK)
-        die(status_text(st));
-}
-
-static void call(struct generator *g, unsigned length, unsigned kind)
-{
-    double ns = g->mean_ns[length][kind] * (1 + 0.04 * random_normal());
-    g->at_ns += (uint64_t)(2500 * (1 + 0.3 * random_normal()));
-    g->events[g->pending++] = (struct writer_event){ g->ids[length][kind], (uint32_t)ns, g->at_ns };
-    g->at_ns += (uint64_t)ns;
-    if (g->pending == CHUNK)
-        hand_over(g);
-}
-
-/* One request: a length, then all layers. */
-static void request(struct generator *g)
-{
-    double position = 40 + 22 * random_normal();
-    unsigned length = position < 0 ? 0 : position >= LENGTHS ? LENGTHS - 1 : (unsigned)position;
-    for (unsigned layer = 0; layer < LAYERS; layer++)
-        for (unsigned kind = 0; kind < KINDS; kind++)
-            call(g, length, kind);
-    g->at_ns += 20000 + (random_bits() & 0xffff);
-}
-
 static void generate(const char *path, uint64_t events, bool untimed)
 {
-    static struct generator g;
-    struct writer_options options = { .kind = TRACE_KIND_RECORDED,
-                                      .shard = { .start_unix_ns = 1, .pid = 1 },
-                                      .untimed = untimed };
-    memset(&g, 0, sizeof g);
-    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    if (fd < 0 || writer_open(&g.w, fd, &options) != ST_OK)
-        die("cannot create the trace");
-    define(&g);
+    const struct server_trace server = {
+        .events = events, .lengths = 128, .threads = 1, .untimed = untimed
+    };
     double start = now_s();
-    while (g.counters.seen + g.pending < events)
-        request(&g);
-    hand_over(&g);
+    uint64_t bytes = server_trace_write(path, &server);
     double wall = now_s() - start;
-    uint64_t written = g.counters.seen;
-    if (writer_flush(g.w, &g.counters, g.at_ns) != ST_OK ||
-        writer_close(g.w, &g.counters, g.at_ns) != ST_OK)
-        die("cannot write the trace");
-    struct stat info;
-    stat(path, &info);
-    printf("%-28s %10.4f bytes per event (%llu events, %lld bytes; generated and written at "
+    printf("%-28s %10.4f bytes per event (%llu events, %llu bytes; generated and written at "
            "%.1f M/s)\n",
-           untimed ? "without times" : "100 ns ticks", (double)info.st_size / (double)written,
-           (unsigned long long)written, (long long)info.st_size, (double)written / wall * 1e-6);
+           untimed ? "without times" : "100 ns ticks", (double)bytes / (double)events,
+           (unsigned long long)events, (unsigned long long)bytes, (double)events / wall * 1e-6);
 }
 
 static uint64_t decode(const char *const *paths, size_t count)
