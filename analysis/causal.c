@@ -21,6 +21,7 @@ struct measure {
     struct causal_windows windows;
     double *event_ns, *remote_ns;      /* per group: of all events; of those on streams */
     struct buffer heads;               /* struct head: places in the runs of a frame */
+    uint32_t shard_index;              /* of the open file; UINT32_MAX: none yet */
     const struct summary_shard *shard; /* the open one; NULL: it is read from another file */
 };
 
@@ -69,6 +70,14 @@ static void sink(struct head *heap, size_t count, size_t at)
     heap[at] = moving;
 }
 
+/* When the earliest of the other heads comes. */
+static uint64_t second_ns(const struct head *heap, size_t count)
+{
+    uint64_t first = count > 1 ? time_of(&heap[1]) : UINT64_MAX;
+    uint64_t second = count > 2 ? time_of(&heap[2]) : UINT64_MAX;
+    return first < second ? first : second;
+}
+
 static enum status add_events(struct measure *m, const struct reader_frame *f)
 {
     size_t count = 0;
@@ -82,10 +91,15 @@ static enum status add_events(struct measure *m, const struct reader_frame *f)
     for (size_t i = count / 2; i-- > 0;)
         sink(heap, count, i);
     while (count) {
-        enum status st = add_event(m, &heap[0]);
-        if (st != ST_OK)
-            return st;
-        if (++heap[0].at == heap[0].run->count)
+        enum status st;
+        uint64_t until_ns = second_ns(heap, count);
+        bool more;
+        do {
+            if ((st = add_event(m, &heap[0])) != ST_OK)
+                return st;
+            more = ++heap[0].at < heap[0].run->count;
+        } while (more && time_of(&heap[0]) <= until_ns);
+        if (!more)
             heap[0] = heap[--count];
         if (count)
             sink(heap, count, 0);
@@ -100,43 +114,28 @@ static void end_process(struct measure *m)
     m->shard = NULL;
 }
 
-static enum status read_calls(struct measure *m)
+/* Calls of a frame, whose shard may be another one than that of the frame before. */
+static enum status see_frame(void *context, const struct reader *r, const struct reader_frame *f)
 {
-    struct reader *r;
-    struct reader_frame f;
-    uint32_t shard = UINT32_MAX;
-    enum status st = reader_open(&r, m->file.path, m->file.fault);
-    if (st != ST_OK)
-        return st;
-    while ((st = reader_next(r, &f, m->file.fault)) == ST_OK) {
-        if (f.shard != shard) {
-            shard = f.shard;
-            end_process(m);
-            m->shard = causal_file_shard(&m->file, r, shard);
-            causal_threads_begin_process(m->threads);
-        }
-        st = causal_file_enter(&m->file, r);
-        if (st == ST_OK && m->shard)
-            st = add_events(m, &f);
-        if (st != ST_OK)
-            break;
+    struct measure *m = context;
+    if (f->shard != m->shard_index) {
+        m->shard_index = f->shard;
+        end_process(m);
+        m->shard = causal_file_shard(&m->file, r, f->shard);
+        causal_threads_begin_process(m->threads);
     }
-    end_process(m);
-    reader_close(r);
-    return st == ST_END ? ST_OK : st;
+    enum status st = causal_file_enter(&m->file, r);
+    return st == ST_OK && m->shard ? add_events(m, f) : st;
 }
 
 static enum status read_file(struct measure *m, const char *path)
 {
-    const struct summary *s = m->file.summary;
-    enum status st = ST_OK;
     causal_file_begin(&m->file, path);
-    if (s->events)
-        st = read_calls(m);
-    if (st != ST_OK || s->gpu.intervals == 0)
-        return st;
-    causal_file_begin(&m->file, path);
-    return causal_windows_read(&m->windows, &m->file);
+    m->shard_index = UINT32_MAX;
+    timeline_see *see = m->file.summary->events ? see_frame : NULL;
+    enum status st = causal_windows_read(&m->windows, &m->file, see, m);
+    end_process(m);
+    return st;
 }
 
 /* Each file once, in the order of the shards. */

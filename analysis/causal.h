@@ -3,7 +3,7 @@
  * Causal heat: by how much the recorded run would have been shorter with the calls of a group at
  * CAUSAL_SCALE times their duration, by replaying its timeline (causal_threads.h for calls on the
  * CPU, causal_streams.h for a GPU), and why what computes was idle. Reads the files of the summary
- * again: once for the times of calls, once for the windows, where there are any.
+ * once more.
  */
 #ifndef TILEWISE_ANALYSIS_CAUSAL_H
 #define TILEWISE_ANALYSIS_CAUSAL_H

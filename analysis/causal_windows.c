@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/timeline.h"
-
 /* Of the kernels of a window. */
 static const double missing_most = 0.01;
 
@@ -163,15 +161,19 @@ static bool is_whole(const struct timeline_window *w)
     return (double)w->window.dropped <= missing_most * (double)w->window.launches;
 }
 
-enum status causal_windows_read(struct causal_windows *c, struct causal_file *f)
+enum status causal_windows_read(struct causal_windows *c, struct causal_file *f, timeline_see *see,
+                                void *context)
 {
     struct timeline *t;
     struct timeline_window w;
     enum status st = timeline_open(&t, f->path, f->fault);
+    if (st == ST_OK)
+        timeline_watch(t, see, context);
     while (st == ST_OK && (st = timeline_next(t, &w, f->fault)) == ST_OK) {
         const struct reader *r = timeline_reader(t);
         st = causal_file_enter(f, r);
-        if (st == ST_OK && is_whole(&w) && causal_file_shard(f, r, w.shard))
+        if (st == ST_OK && f->summary->gpu.intervals && is_whole(&w) &&
+            causal_file_shard(f, r, w.shard))
             st = add_window(c, f, r, &w);
     }
     timeline_close(t);

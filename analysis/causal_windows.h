@@ -7,6 +7,7 @@
 
 #include "analysis/causal_file.h"
 #include "analysis/causal_streams.h"
+#include "traces/timeline.h"
 
 enum { CAUSAL_WINDOWS_COLUMNS = 512 };
 
@@ -27,7 +28,9 @@ struct causal_windows {
 /* `c` is zeroed. NOMEM. Free in every case. */
 enum status causal_windows_open(struct causal_windows *c, size_t groups);
 void causal_windows_free(struct causal_windows *c);
-/* All windows of the file that was begun. As timeline_next. */
-enum status causal_windows_read(struct causal_windows *c, struct causal_file *f);
+/* Read the file that was begun: every frame for `see` (NULL: nobody), and all windows, where the
+ * summary has any. As timeline_next. */
+enum status causal_windows_read(struct causal_windows *c, struct causal_file *f, timeline_see *see,
+                                void *context);
 
 #endif

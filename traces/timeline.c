@@ -16,6 +16,8 @@ struct timeline {
     struct reader_frame frame;
     bool has_frame; /* it waits until the windows of another shard are delivered */
     bool is_ended;
+    timeline_see *see; /* NULL: nobody */
+    void *context;
     uint32_t shard;
     struct buffer windows;   /* struct pending, in order */
     struct buffer intervals; /* struct timeline_interval, from sort() on in order of these */
@@ -65,6 +67,12 @@ enum status timeline_open_bytes(struct timeline **out, const void *bytes, size_t
     if (!t)
         return fault_set(fault, ST_NOMEM, "out of memory");
     return open_parts(out, t, reader_open_bytes(&t->reader, bytes, count, fault));
+}
+
+void timeline_watch(struct timeline *t, timeline_see *see, void *context)
+{
+    t->see = see;
+    t->context = context;
 }
 
 const struct reader *timeline_reader(const struct timeline *t)
@@ -192,12 +200,18 @@ static void sort(struct timeline *t)
         qsort(t->intervals.bytes, count, sizeof(struct timeline_interval), compare);
 }
 
+static enum status next_frame(struct timeline *t, struct fault *fault)
+{
+    enum status st = reader_next(t->reader, &t->frame, fault);
+    return st == ST_OK && t->see ? t->see(t->context, t->reader, &t->frame) : st;
+}
+
 /* Until some window is complete, or the end. */
 static enum status load(struct timeline *t, struct fault *fault)
 {
     keep_last(t);
     while (t->ready == 0 && !t->is_ended) {
-        enum status st = t->has_frame ? ST_OK : reader_next(t->reader, &t->frame, fault);
+        enum status st = t->has_frame ? ST_OK : next_frame(t, fault);
         if (st != ST_OK && st != ST_END)
             return st;
         t->is_ended = st == ST_END;

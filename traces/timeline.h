@@ -60,6 +60,12 @@ enum status timeline_open_bytes(struct timeline **out, const void *bytes, size_t
                                 struct fault *fault);
 /* ST_END behind the last window. NOMEM; as reader_next. */
 enum status timeline_next(struct timeline *t, struct timeline_window *window, struct fault *fault);
+/* Every frame of the file is shown to `see` too, once, before a window of it is delivered: its
+ * events, for instance. What it returns ends timeline_next if it is not OK; then it has filled the
+ * fault. */
+typedef enum status timeline_see(void *context, const struct reader *r,
+                                 const struct reader_frame *frame);
+void timeline_watch(struct timeline *t, timeline_see *see, void *context);
 /* For names, signatures and shards. */
 const struct reader *timeline_reader(const struct timeline *t);
 void timeline_close(struct timeline *t); /* accepts NULL */

@@ -251,3 +251,50 @@ Test(timeline, prefixes_are_readable)
     }
     free(b.at);
 }
+
+/* What a watcher saw, and where it stops (0: nowhere). */
+struct watcher {
+    unsigned frames, stop_at;
+};
+
+static enum status see(void *context, const struct reader *r, const struct reader_frame *f)
+{
+    struct watcher *watcher = context;
+    size_t shards;
+    reader_shards(r, &shards);
+    cr_assert_lt(f->shard, shards);
+    return ++watcher->frames == watcher->stop_at ? ST_NOMEM : ST_OK;
+}
+
+static enum status watch(struct bytes b, struct watcher *watcher, unsigned *windows)
+{
+    struct timeline *t;
+    struct timeline_window w;
+    enum status st;
+    cr_assert_eq(timeline_open_bytes(&t, b.at, b.count, NULL), ST_OK);
+    timeline_watch(t, see, watcher);
+    for (*windows = 0; (st = timeline_next(t, &w, NULL)) == ST_OK;)
+        ++*windows;
+    timeline_close(t);
+    return st;
+}
+
+Test(timeline, a_watcher_sees_every_frame_once_and_may_end_it)
+{
+    struct scene s = scene_open(0);
+    frame(&s); /* without a window */
+    window(&s, 32000, 1);
+    cr_assert_eq(work(&s, 32000, 1, 32000, 1), ST_OK);
+    frame(&s);
+    frame(&s);
+    struct bytes b = scene_close(&s);
+    struct watcher all = { 0 }, some = { .stop_at = 2 };
+    unsigned windows;
+    cr_assert_eq(watch(b, &all, &windows), ST_END);
+    cr_assert_eq(windows, 1);
+    cr_assert_geq(all.frames, 3);
+    cr_assert_eq(watch(b, &some, &windows), ST_NOMEM);
+    cr_assert_eq(windows, 0);
+    cr_assert_eq(some.frames, 2);
+    free(b.at);
+}
