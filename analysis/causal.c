@@ -203,15 +203,36 @@ static bool threads_can_tell(const struct measure *m, uint32_t g)
            (double)totals.late_ns <= late_most * (double)totals.busy_ns;
 }
 
+static double sum_of(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    return sum;
+}
+
+static struct causal_span sum_of_windows(const struct measure *m)
+{
+    struct causal_span sum = { 0 };
+    for (size_t i = 0; i < m->windows.columns; i++)
+        causal_windows_add_span(&sum, &m->windows.spans[i], 1);
+    return sum;
+}
+
 static struct causal_effect effect_of(const struct measure *m, uint32_t g)
 {
     const struct causal_windows *w = &m->windows;
     struct causal_effect e = { CAUSAL_NONE, NAN, NAN, NAN, NAN, NAN };
-    if (w->windows >= WINDOWS_MIN && w->active_ns[g] > 0) {
+    double active_ns = sum_of(w->active_ns + g * CAUSAL_WINDOWS_COLUMNS, w->columns);
+    if (w->windows >= WINDOWS_MIN && active_ns > 0) {
+        const struct causal_span sum = sum_of_windows(m);
+        double span_ns[CAUSAL_WINDOWS_COLUMNS];
+        for (size_t i = 0; i < w->columns; i++)
+            span_ns[i] = w->spans[i].span_ns;
         e.source = CAUSAL_STREAMS;
-        e.busy_share = w->active_ns[g] / w->sum.busy_ns;
-        e.wall_share = fmin(w->active_ns[g] / w->sum.span_ns, 1);
-        share(&e, w->saved_ns + g * CAUSAL_WINDOWS_COLUMNS, w->span_ns, w->columns);
+        e.busy_share = active_ns / sum.busy_ns;
+        e.wall_share = fmin(active_ns / sum.span_ns, 1);
+        share(&e, w->saved_ns + g * CAUSAL_WINDOWS_COLUMNS, span_ns, w->columns);
     } else if (m->file.summary->wall_ns && threads_can_tell(m, g)) {
         double block[CAUSAL_THREADS_BLOCKS];
         for (size_t i = 0; i < CAUSAL_THREADS_BLOCKS; i++)
@@ -224,7 +245,7 @@ static struct causal_effect effect_of(const struct measure *m, uint32_t g)
 
 static struct causal_idle idle_of(const struct measure *m)
 {
-    const struct causal_span *sum = &m->windows.sum;
+    const struct causal_span all = sum_of_windows(m), *sum = &all;
     struct causal_threads_totals totals = causal_threads_totals(m->threads);
     double wall_ns = (double)m->file.summary->wall_ns;
     if (m->windows.windows >= WINDOWS_MIN && sum->busy_ns > 0)
@@ -238,18 +259,58 @@ static struct causal_idle idle_of(const struct measure *m)
                                  fmin((double)totals.communication_ns / wall_ns, 1), NAN };
 }
 
+static void slice_windows(const struct measure *m, struct causal *c)
+{
+    const struct causal_windows *w = &m->windows;
+    size_t each = (w->columns + CAUSAL_SLICES_MAX - 1) / CAUSAL_SLICES_MAX;
+    c->nslices = (w->columns + each - 1) / each;
+    for (size_t i = 0; i < w->columns; i++) {
+        causal_windows_add_span(&c->slices[i / each], &w->spans[i], 1);
+        for (size_t g = 0; g < c->ngroups; g++)
+            c->active_ns[g * CAUSAL_SLICES_MAX + i / each] +=
+                w->active_ns[g * CAUSAL_WINDOWS_COLUMNS + i];
+    }
+}
+
+_Static_assert((int)CAUSAL_SLICES_MAX == (int)CAUSAL_THREADS_BLOCKS, "a slice is a block");
+
+static void slice_threads(const struct measure *m, struct causal *c)
+{
+    double span_ns = (double)m->file.summary->wall_ns / CAUSAL_THREADS_BLOCKS;
+    c->nslices = CAUSAL_THREADS_BLOCKS;
+    for (size_t i = 0; i < c->nslices; i++) {
+        struct causal_threads_block block = causal_threads_block(m->threads, i);
+        c->slices[i] = (struct causal_span){ .span_ns = span_ns,
+                                             .busy_ns = block.busy_ns,
+                                             .host_ns = fmax(span_ns - block.busy_ns, 0),
+                                             .communication_ns = block.communication_ns };
+    }
+    for (uint32_t g = 0; g < c->ngroups; g++)
+        memcpy(c->active_ns + (size_t)g * CAUSAL_SLICES_MAX,
+               causal_threads_called_ns(m->threads, g),
+               CAUSAL_THREADS_BLOCKS * sizeof *c->active_ns);
+}
+
 static enum status conclude(const struct measure *m, struct causal **out)
 {
     struct causal *c = calloc(1, sizeof *c);
-    if (!c || !(c->effects = calloc(m->file.ngroups + 1, sizeof *c->effects))) {
-        free(c);
+    if (!c)
+        return causal_file_no_memory(&m->file);
+    c->ngroups = m->file.ngroups;
+    c->effects = calloc(c->ngroups + 1, sizeof *c->effects);
+    c->active_ns = calloc((c->ngroups + 1) * CAUSAL_SLICES_MAX, sizeof *c->active_ns);
+    if (!c->effects || !c->active_ns) {
+        causal_free(c);
         return causal_file_no_memory(&m->file);
     }
-    c->ngroups = m->file.ngroups;
     c->windows = m->windows.windows;
     for (uint32_t g = 0; g < m->file.ngroups; g++)
         c->effects[g] = effect_of(m, g);
     c->idle = idle_of(m);
+    if (c->idle.source == CAUSAL_STREAMS)
+        slice_windows(m, c);
+    else if (c->idle.source == CAUSAL_THREADS)
+        slice_threads(m, c);
     *out = c;
     return ST_OK;
 }
@@ -274,5 +335,6 @@ void causal_free(struct causal *c)
     if (!c)
         return;
     free(c->effects);
+    free(c->active_ns);
     free(c);
 }

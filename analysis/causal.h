@@ -8,6 +8,7 @@
 #ifndef TILEWISE_ANALYSIS_CAUSAL_H
 #define TILEWISE_ANALYSIS_CAUSAL_H
 
+#include "analysis/causal_streams.h"
 #include "traces/summary.h"
 
 /* Calls of an (op, type), or of one shape class in it. Every signature is in one of each kind. */
@@ -38,11 +39,20 @@ struct causal_idle {
     double copy;          /* nothing but copies and fills ran */
 };
 
+enum { CAUSAL_SLICES_MAX = 64 };
+
 struct causal {
     size_t ngroups;
     struct causal_effect *effects; /* one per group */
     struct causal_idle idle;
     size_t windows; /* of the GPU, that were replayed */
+    /* What idle is the sum of, in the order of time: equal parts of the wall time of the processes,
+     * one after the other, or windows, several to a slice where there are many. For CAUSAL_THREADS
+     * wait_ns and copy_ns are 0. */
+    size_t nslices; /* 0: unknown */
+    struct causal_span slices[CAUSAL_SLICES_MAX];
+    double *active_ns; /* per group that is a whole op, CAUSAL_SLICES_MAX of them: time of its calls
+                        * added up, or of a GPU the union of its kernels */
 };
 
 /* IO and the like when a file cannot be read again; NOMEM. */

@@ -25,9 +25,10 @@ struct causal_threads {
     uint64_t begin_ns, end_ns, closed_ns; /* closed_ns: end of the one before */
     size_t block;
 
-    double *saved_ns;      /* per group and block */
-    uint64_t quiet_ns;     /* end of the union of calls that compute */
-    uint64_t computing_ns; /* length of that union */
+    double *saved_ns, *called_ns;               /* per group and block */
+    double busy_ns[CAUSAL_THREADS_BLOCKS];      /* per block: union of all calls, */
+    double computing_ns[CAUSAL_THREADS_BLOCKS]; /* of those that compute */
+    uint64_t quiet_ns;                          /* end of the latter */
     struct causal_threads_totals totals;
 };
 
@@ -41,7 +42,8 @@ enum status causal_threads_open(struct causal_threads **out, size_t groups, uint
     t->touched = calloc(groups + 1, sizeof *t->touched);
     t->is_touched = calloc(groups + 1, sizeof *t->is_touched);
     t->saved_ns = calloc(groups * CAUSAL_THREADS_BLOCKS + 1, sizeof *t->saved_ns);
-    if (t->touched && t->is_touched && t->saved_ns)
+    t->called_ns = calloc(groups * CAUSAL_THREADS_BLOCKS + 1, sizeof *t->called_ns);
+    if (t->touched && t->is_touched && t->saved_ns && t->called_ns)
         return ST_OK;
     causal_threads_close(t);
     *out = NULL;
@@ -57,6 +59,7 @@ void causal_threads_close(struct causal_threads *t)
     free(t->touched);
     free(t->is_touched);
     free(t->saved_ns);
+    free(t->called_ns);
     free(t);
 }
 
@@ -65,6 +68,19 @@ static size_t block_of(const struct causal_threads *t, uint64_t at_ns)
     double share = (double)at_ns / (double)t->wall_ns;
     size_t block = share < 1 ? (size_t)(share * CAUSAL_THREADS_BLOCKS) : CAUSAL_THREADS_BLOCKS;
     return block < CAUSAL_THREADS_BLOCKS ? block : CAUSAL_THREADS_BLOCKS - 1;
+}
+
+/* Add a stretch of time to the blocks that it lies in. */
+static void spread(const struct causal_threads *t, double *blocks, uint64_t from_ns, uint64_t to_ns)
+{
+    while (from_ns < to_ns) {
+        size_t block = block_of(t, from_ns);
+        double edge = (double)(block + 1) * (double)t->wall_ns / CAUSAL_THREADS_BLOCKS;
+        uint64_t until = block + 1 < CAUSAL_THREADS_BLOCKS ? (uint64_t)edge + 1 : to_ns;
+        until = until > from_ns && until < to_ns ? until : to_ns; /* absurd times: no edge */
+        blocks[block] += (double)(until - from_ns);
+        from_ns = until;
+    }
 }
 
 /* A busy period that goes on for longer than a block is cut. */
@@ -146,6 +162,7 @@ static void end_period(struct causal_threads *t, uint64_t at_ns)
             ((double)end_ns - scaled_end(t, g, at_ns)) / (1 - CAUSAL_SCALE);
     }
     t->totals.busy_ns += end_ns - t->begin_ns;
+    spread(t, t->busy_ns, t->begin_ns, end_ns);
     t->closed_ns = end_ns;
     carry_over(t, at_ns);
 }
@@ -202,13 +219,14 @@ static void add_computing(struct causal_threads *t, uint64_t start_ns, uint64_t 
         start_ns = t->quiet_ns;
     if (end_ns <= start_ns)
         return;
-    t->computing_ns += end_ns - start_ns;
+    spread(t, t->computing_ns, start_ns, end_ns);
     t->quiet_ns = end_ns;
 }
 
 enum status causal_threads_add(struct causal_threads *t, const struct causal_call *call)
 {
     uint64_t start = t->process_ns + call->start_ns, end = start + call->duration_ns;
+    spread(t, t->called_ns + (size_t)call->group[0] * CAUSAL_THREADS_BLOCKS, start, end);
     if (t->nslots && start > t->end_ns)
         close_period(t);
     cut_until(t, start);
@@ -256,10 +274,24 @@ const double *causal_threads_saved_ns(const struct causal_threads *t, uint32_t g
     return t->saved_ns + (size_t)group * CAUSAL_THREADS_BLOCKS;
 }
 
+const double *causal_threads_called_ns(const struct causal_threads *t, uint32_t group)
+{
+    return t->called_ns + (size_t)group * CAUSAL_THREADS_BLOCKS;
+}
+
+struct causal_threads_block causal_threads_block(const struct causal_threads *t, size_t block)
+{
+    double idle = t->busy_ns[block] - t->computing_ns[block];
+    return (struct causal_threads_block){ t->busy_ns[block], idle > 0 ? idle : 0 };
+}
+
 struct causal_threads_totals causal_threads_totals(const struct causal_threads *t)
 {
     struct causal_threads_totals totals = t->totals;
+    double computing_ns = 0;
+    for (size_t i = 0; i < CAUSAL_THREADS_BLOCKS; i++)
+        computing_ns += t->computing_ns[i];
     totals.communication_ns =
-        totals.busy_ns > t->computing_ns ? totals.busy_ns - t->computing_ns : 0;
+        (double)totals.busy_ns > computing_ns ? totals.busy_ns - (uint64_t)(computing_ns + 0.5) : 0;
     return totals;
 }

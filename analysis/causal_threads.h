@@ -44,6 +44,14 @@ enum status causal_threads_add(struct causal_threads *t, const struct causal_cal
 
 /* After the last process. Per block: by how much the run was shorter, / (1 - CAUSAL_SCALE). */
 const double *causal_threads_saved_ns(const struct causal_threads *t, uint32_t group);
+/* Per block: time of the calls whose first group this is, added up over threads. */
+const double *causal_threads_called_ns(const struct causal_threads *t, uint32_t group);
+
+struct causal_threads_block {
+    double busy_ns;          /* union of the calls in this block of time */
+    double communication_ns; /* of it, nothing but communication was running */
+};
+struct causal_threads_block causal_threads_block(const struct causal_threads *t, size_t block);
 
 struct causal_threads_totals {
     uint64_t busy_ns;          /* union of all calls */

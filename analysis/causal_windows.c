@@ -12,10 +12,10 @@ enum status causal_windows_open(struct causal_windows *c, size_t groups)
     size_t n = groups + 1;
     c->per_column = 1;
     c->shares = calloc(n, sizeof *c->shares);
-    c->span_ns = calloc(CAUSAL_WINDOWS_COLUMNS, sizeof *c->span_ns);
+    c->spans = calloc(CAUSAL_WINDOWS_COLUMNS, sizeof *c->spans);
     c->saved_ns = calloc(n * CAUSAL_WINDOWS_COLUMNS, sizeof *c->saved_ns);
-    c->active_ns = calloc(n, sizeof *c->active_ns);
-    if (!c->shares || !c->span_ns || !c->saved_ns || !c->active_ns)
+    c->active_ns = calloc(n * CAUSAL_WINDOWS_COLUMNS, sizeof *c->active_ns);
+    if (!c->shares || !c->spans || !c->saved_ns || !c->active_ns)
         return ST_NOMEM;
     return causal_streams_open(&c->streams, groups);
 }
@@ -23,7 +23,7 @@ enum status causal_windows_open(struct causal_windows *c, size_t groups)
 void causal_windows_free(struct causal_windows *c)
 {
     free(c->shares);
-    free(c->span_ns);
+    free(c->spans);
     free(c->saved_ns);
     free(c->active_ns);
     causal_streams_close(c->streams);
@@ -67,13 +67,30 @@ static int by_start(const void *left, const void *right)
     return (a->stream > b->stream) - (a->stream < b->stream);
 }
 
+void causal_windows_add_span(struct causal_span *sum, const struct causal_span *more, double factor)
+{
+    sum->span_ns += factor * more->span_ns;
+    sum->busy_ns += factor * more->busy_ns;
+    sum->host_ns += factor * more->host_ns;
+    sum->wait_ns += factor * more->wait_ns;
+    sum->communication_ns += factor * more->communication_ns;
+    sum->copy_ns += factor * more->copy_ns;
+}
+
 static void unite_columns(struct causal_windows *c, size_t groups)
 {
     enum { HALF = CAUSAL_WINDOWS_COLUMNS / 2 };
-    for (size_t row = 0; row <= groups; row++) {
-        double *of = row < groups ? c->saved_ns + row * CAUSAL_WINDOWS_COLUMNS : c->span_ns;
+    for (size_t row = 0; row < 2 * groups; row++) {
+        double *of = row < groups ? c->saved_ns + row * CAUSAL_WINDOWS_COLUMNS
+                                  : c->active_ns + (row - groups) * CAUSAL_WINDOWS_COLUMNS;
         for (size_t i = 0; i < CAUSAL_WINDOWS_COLUMNS; i++)
             of[i] = i < HALF ? of[2 * i] + of[2 * i + 1] : 0;
+    }
+    for (size_t i = 0; i < CAUSAL_WINDOWS_COLUMNS; i++) {
+        struct causal_span both = { 0 };
+        for (size_t k = 2 * i; i < HALF && k < 2 * i + 2; k++)
+            causal_windows_add_span(&both, &c->spans[k], 1);
+        c->spans[i] = both;
     }
     c->columns = HALF;
     c->per_column *= 2;
@@ -89,17 +106,11 @@ static void add_column(struct causal_windows *c, size_t groups, const struct cau
         at = c->columns;
     }
     c->columns = at + 1;
-    c->span_ns[at] += factor * span->span_ns;
+    causal_windows_add_span(&c->spans[at], span, factor);
     for (size_t g = 0; g < groups; g++) {
         c->saved_ns[g * CAUSAL_WINDOWS_COLUMNS + at] += factor * c->shares[g].saved_ns;
-        c->active_ns[g] += factor * c->shares[g].active_ns;
+        c->active_ns[g * CAUSAL_WINDOWS_COLUMNS + at] += factor * c->shares[g].active_ns;
     }
-    c->sum.span_ns += factor * span->span_ns;
-    c->sum.busy_ns += factor * span->busy_ns;
-    c->sum.host_ns += factor * span->host_ns;
-    c->sum.wait_ns += factor * span->wait_ns;
-    c->sum.communication_ns += factor * span->communication_ns;
-    c->sum.copy_ns += factor * span->copy_ns;
 }
 
 /* A recorder that has no room for more keeps the first work of a window. That part stands for the

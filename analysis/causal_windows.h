@@ -15,15 +15,17 @@ enum { CAUSAL_WINDOWS_COLUMNS = 512 };
 struct causal_windows {
     size_t columns, windows; /* in use; replayed */
     size_t per_column;
-    double *span_ns;        /* per column */
-    double *saved_ns;       /* per group: CAUSAL_WINDOWS_COLUMNS of them */
-    double *active_ns;      /* per group */
-    struct causal_span sum; /* over all windows */
+    struct causal_span *spans;    /* per column */
+    double *saved_ns, *active_ns; /* per group: CAUSAL_WINDOWS_COLUMNS of them */
     /* Of the window that is replayed. */
     struct causal_streams *streams;
     struct causal_share *shares; /* per group */
     struct buffer work;          /* struct causal_work */
 };
+
+/* Add up all that is in `more`. */
+void causal_windows_add_span(struct causal_span *sum, const struct causal_span *more,
+                             double factor);
 
 /* `c` is zeroed. NOMEM. Free in every case. */
 enum status causal_windows_open(struct causal_windows *c, size_t groups);

@@ -336,6 +336,64 @@ Test(causal, many_windows_are_united)
     cr_assert_gt(c->effects[0].lo, 0.85);
 }
 
+/* What all slices together say is what `idle` and the shares say. */
+static void expect_whole(const struct causal *c)
+{
+    struct causal_span sum = { 0 };
+    cr_assert_gt(c->nslices, 0);
+    cr_assert_leq(c->nslices, CAUSAL_SLICES_MAX);
+    for (size_t i = 0; i < c->nslices; i++) {
+        const struct causal_span *one = &c->slices[i];
+        cr_assert_leq(one->busy_ns, one->span_ns * 1.0001 + 1, "slice %zu", i);
+        sum.span_ns += one->span_ns;
+        sum.host_ns += one->host_ns;
+        sum.communication_ns += one->communication_ns;
+    }
+    cr_assert_float_eq(sum.host_ns / sum.span_ns, c->idle.host, 0.001);
+    cr_assert_float_eq(sum.communication_ns / sum.span_ns, c->idle.communication, 0.001);
+}
+
+static double active_ns(const struct causal *c, size_t group, size_t from, size_t to)
+{
+    double sum = 0;
+    for (size_t i = from; i < to; i++)
+        sum += c->active_ns[group * CAUSAL_SLICES_MAX + i];
+    return sum;
+}
+
+Test(causal, slices_show_when_calls_ran)
+{
+    struct scene s = open_scene("slices.twt", 0);
+    struct writer_event rows[100];
+    for (unsigned i = 0; i < 100; i++) /* the collectives in the second half */
+        rows[i] = (struct writer_event){ i < 50 ? s.gemm : s.collective, 30 * US, i * 100 * US };
+    events(&s, 0, rows, 100);
+    close_scene(&s, 100 * 100 * US);
+    const struct causal *c = measure_one(&s);
+    expect_whole(c);
+    cr_assert_eq(c->nslices, 64);
+    cr_assert_float_eq(active_ns(c, 0, 0, 32), 50 * 30 * US, 1);
+    cr_assert_eq(active_ns(c, 0, 33, 64), 0);
+    cr_assert_eq(active_ns(c, 2, 0, 31), 0);
+    cr_assert_float_eq(active_ns(c, 2, 32, 64), 50 * 30 * US, 1);
+    cr_assert_eq(c->slices[10].communication_ns, 0);
+    cr_assert_float_eq(c->slices[50].communication_ns, c->slices[50].busy_ns, 1);
+}
+
+Test(causal, slices_hold_windows_where_these_are_many)
+{
+    struct scene few = open_scene("s20.twt", 0), many = open_scene("s1300.twt", 1);
+    write_windows(&few, 20, 50, 5);
+    write_windows(&many, 1300, 300, 100);
+    const struct causal *c = measure_one(&few);
+    expect_whole(c);
+    cr_assert_eq(c->nslices, 20);
+    double span_ns = 20 * 1e7;
+    cr_assert_float_eq(active_ns(c, 0, 0, 20) / span_ns, c->effects[0].wall_share, 0.01);
+    expect_whole(c = measure_one(&many));
+    cr_assert_gt(c->nslices, 32);
+}
+
 Test(causal, a_missing_file_is_an_error)
 {
     struct scene s = open_scene("gone.twt", 0);

@@ -126,6 +126,26 @@ Test(causal_threads, blocks_cut_a_busy_period_and_its_calls, .fini = done)
     cr_assert_eq(causal_threads_totals(threads).busy_ns, 6400);
 }
 
+Test(causal_threads, blocks_say_when_something_ran, .fini = done)
+{
+    begin(6400); /* 100 a block */
+    call(0, 0, 50, 100);
+    call(1, 1, 100, 100);
+    call(0, 2, 250, 6150);
+    end();
+    const double *called = causal_threads_called_ns(threads, 0);
+    cr_assert_float_eq(called[0], 50, 1);
+    cr_assert_float_eq(called[1], 50, 1);
+    cr_assert_float_eq(causal_threads_block(threads, 0).busy_ns, 50, 1);
+    cr_assert_float_eq(causal_threads_block(threads, 1).busy_ns, 100, 1);
+    cr_assert_eq(causal_threads_block(threads, 1).communication_ns, 0);
+    cr_assert_float_eq(causal_threads_block(threads, 63).communication_ns, 100, 1);
+    double busy_ns = 0;
+    for (size_t i = 0; i < CAUSAL_THREADS_BLOCKS; i++)
+        busy_ns += causal_threads_block(threads, i).busy_ns;
+    cr_assert_eq(busy_ns, causal_threads_totals(threads).busy_ns);
+}
+
 Test(causal_threads, processes_follow_one_another, .fini = done)
 {
     begin(2000);
