@@ -234,12 +234,13 @@ static double held_share(const struct mix *m, size_t w, const bool *in_table)
     return total > 0 ? held / total : NAN;
 }
 
-double mix_cov05(const struct mix *m, double table)
+struct mix_coverage mix_coverage(const struct mix *m, double table)
 {
+    struct mix_coverage result = { NAN, NAN, NAN };
     double *so_far = calloc(m->nkeys + 1, sizeof *so_far);
     struct ranked *ranks = calloc(m->nkeys + 1, sizeof *ranks);
     bool *in_table = calloc(m->nkeys + 1, sizeof *in_table);
-    double *shares = calloc(m->nwindows + 1, sizeof *shares), result = NAN;
+    double *shares = calloc(m->nwindows + 1, sizeof *shares);
     size_t count = 0;
     if (!so_far || !ranks || !in_table || !shares)
         goto end;
@@ -254,7 +255,8 @@ double mix_cov05(const struct mix *m, double table)
         if (!isnan(share))
             shares[count++] = share;
     }
-    result = quantile_of(shares, count, 0.05);
+    result.p05 = quantile_of(shares, count, 0.05);
+    quantile_interval(shares, count, 0.05, &result.lo, &result.hi);
 end:
     free(so_far);
     free(ranks);

@@ -50,7 +50,10 @@ double mix_effective(const struct mix *m);
 uint64_t mix_k90(const struct mix *m);
 /* For every window but the last: of the time of the next window, the share held by the fewest
  * shapes that held `table` of the time until now. The 5th percentile of those. */
-double mix_cov05(const struct mix *m, double table);
+struct mix_coverage {
+    double p05, lo, hi; /* that percentile with its interval of 95 % (quantile.h) */
+};
+struct mix_coverage mix_coverage(const struct mix *m, double table);
 /* Good-Turing: share of the calls whose shape was met once. */
 double mix_unseen(const struct mix *m);
 

@@ -19,3 +19,28 @@ double quantile_of(double *values, size_t count, double q)
     size_t below = (size_t)at, above = below + 1 < count ? below + 1 : below;
     return values[below] + (at - (double)below) * (values[above] - values[below]);
 }
+
+/* So few values are below the quantile with probability `least` or less: the number of values below
+ * it is binomial. */
+static size_t below_quantile(size_t count, double q, double least)
+{
+    double term = pow(1 - q, (double)count), sum = term;
+    size_t below = 0;
+    while (below < count && sum <= least) {
+        term *= (double)(count - below) / (double)(below + 1) * q / (1 - q);
+        sum += term;
+        below++;
+    }
+    return below;
+}
+
+void quantile_interval(double *values, size_t count, double q, double *lo, double *hi)
+{
+    *lo = *hi = NAN;
+    if (count == 0)
+        return;
+    qsort(values, count, sizeof *values, ascending);
+    size_t first = below_quantile(count, q, 0.025), last = below_quantile(count, q, 0.975);
+    *lo = values[first ? first - 1 : 0];
+    *hi = values[last < count ? last : count - 1];
+}

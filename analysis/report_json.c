@@ -21,6 +21,8 @@ static void grain(yajl_gen g, const char *name, const struct stability_grain *s)
     json_key_real(g, "effective_shapes", s->effective_shapes);
     json_key_whole(g, "k90", s->k90);
     json_key_real(g, "cov05", s->cov05);
+    json_key_real(g, "cov05_lo", s->cov05_lo);
+    json_key_real(g, "cov05_hi", s->cov05_hi);
     json_key_real(g, "unseen", s->unseen);
     json_key_real(g, "drift", s->drift.adjacent);
     json_key_real(g, "drift_null95", s->drift.null95);

@@ -50,11 +50,14 @@ static enum status measure_grain(const struct group *g, const struct shape_rule 
     if (keys == SIZE_MAX ||
         mix_build(&mix, g->summary, g->members, g->count, g->key, keys) != ST_OK)
         return ST_NOMEM;
+    struct mix_coverage coverage = mix_coverage(&mix, g->policy->stability.table);
     *out = (struct stability_grain){
         .shapes = keys,
         .effective_shapes = mix_effective(&mix),
         .k90 = mix_k90(&mix),
-        .cov05 = mix_cov05(&mix, g->policy->stability.table),
+        .cov05 = coverage.p05,
+        .cov05_lo = coverage.lo,
+        .cov05_hi = coverage.hi,
         .unseen = mix_unseen(&mix),
         /* No verdict asks whether whole tiles drift. */
         .drift = rule->grain == SHAPE_TILE ? mix_drift_alone(&mix)

@@ -23,7 +23,8 @@ struct stability_grain {
     uint64_t shapes; /* distinct */
     double effective_shapes;
     uint64_t k90;
-    double cov05, unseen;
+    double cov05, cov05_lo, cov05_hi; /* with its interval of 95 % */
+    double unseen;
     struct mix_drift drift;
     double padding_waste; /* share of the padded work that is padding; 0 at the raw grain */
 };

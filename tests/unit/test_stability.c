@@ -120,8 +120,8 @@ Test(mix, coverage_of_a_constant_mix_is_the_table_share)
 {
     struct mix mix = mix_of(uniform(12, 20));
     /* 95 % of 20 equal shapes are 19 of them. */
-    cr_assert_float_eq(mix_cov05(&mix, 0.95), 0.95, 1e-9);
-    cr_assert_float_eq(mix_cov05(&mix, 1.0), 1.0, 1e-9);
+    cr_assert_float_eq(mix_coverage(&mix, 0.95).p05, 0.95, 1e-9);
+    cr_assert_float_eq(mix_coverage(&mix, 1.0).p05, 1.0, 1e-9);
     mix_free(&mix);
 }
 
@@ -134,7 +134,7 @@ Test(mix, coverage_is_zero_when_every_window_is_new)
     }
     fixture_done(f);
     struct mix mix = mix_of(f);
-    cr_assert_eq(mix_cov05(&mix, 0.95), 0);
+    cr_assert_eq(mix_coverage(&mix, 0.95).p05, 0);
     mix_free(&mix);
 }
 
@@ -149,14 +149,18 @@ Test(mix, coverage_is_a_walk_forward_percentile)
     fixture_calls(f, 20, &b, 100, 10);
     fixture_done(f);
     struct mix mix = mix_of(f);
-    cr_assert_float_eq(mix_cov05(&mix, 0.95), 0.975, 1e-9);
+    struct mix_coverage coverage = mix_coverage(&mix, 0.95);
+    cr_assert_float_eq(coverage.p05, 0.975, 1e-9);
+    /* P(Bin(20, 0.05) = 0) = 0.36: no lower bound but the least; P(<= 3) = 0.984: the fourth. */
+    cr_assert_eq(coverage.lo, 0.5);
+    cr_assert_eq(coverage.hi, 1);
     mix_free(&mix);
 }
 
 Test(mix, coverage_of_one_window_is_unknown)
 {
     struct mix mix = mix_of(uniform(1, 3));
-    cr_assert(isnan(mix_cov05(&mix, 0.95)));
+    cr_assert(isnan(mix_coverage(&mix, 0.95).p05));
     cr_assert(isnan(mix_drift(&mix, (struct prng){ 1 }).adjacent));
     mix_free(&mix);
 }
