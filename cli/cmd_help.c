@@ -35,6 +35,8 @@ static const struct topic topics[] = {
       "  TILEWISE_CONFIG a YAML file with options: name: value\n"
       "  TILEWISE_OUT    directory for traces; with LD_PRELOAD it arms the shim without record\n"
       "  TILEWISE_SHIM   where libtilewise-tracer.so lies\n"
+      "  TILEWISE_DISPATCH\n"
+      "                  the table of `report --format=dispatch` that tile.h obeys\n"
       "  TILEWISE_FORCE_BASELINE=1\n"
       "                  tile.h calls the library everywhere: the way back\n"
       "\n"

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/dispatch.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/builtin.h"
+#include "kernels/dispatch_table.h"
 
 /* The wrappers hand over host memory: kernels of this processor alone, so that a program that links
  * them carries no others. */
@@ -71,8 +74,54 @@ static const struct tilewise_candidate *first(const struct tilewise_signature *s
     return NULL;
 }
 
+/* Tables of files. They are never freed, because a call may be reading one; the list keeps them in
+ * sight of leak checkers. */
+struct loaded {
+    struct loaded *before;
+    struct dispatch_table *table; /* NULL: everything goes to the library */
+};
+static struct loaded nothing_leaves;
+static _Atomic(struct loaded *) all_loaded, current;
+
+enum status dispatch_load(const char *path, struct fault *fault)
+{
+    const struct dispatch_kernels known = { kernels, sizeof kernels / sizeof kernels[0] };
+    if (path == NULL) {
+        atomic_store(&current, NULL);
+        return ST_OK;
+    }
+    struct loaded *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return fault_set(fault, ST_NOMEM, "%s: out of memory", path);
+    enum status st = dispatch_table_read(&l->table, path, &known, fault);
+    if (st != ST_OK) {
+        free(l);
+        return st;
+    }
+    l->before = atomic_load(&all_loaded);
+    while (!atomic_compare_exchange_weak(&all_loaded, &l->before, l))
+        ;
+    atomic_store(&current, l);
+    return ST_OK;
+}
+
+void dispatch_leave_all(void)
+{
+    atomic_store(&current, &nothing_leaves);
+}
+
+static const struct tilewise_candidate *find(const struct loaded *l,
+                                             const struct tilewise_signature *s)
+{
+    const struct tilewise_candidate *kernel = l->table ? dispatch_table_find(l->table, s) : NULL;
+    return kernel != NULL && kernel->supports(kernel, s) ? kernel : NULL;
+}
+
 const struct tilewise_candidate *dispatch_choose(const struct tilewise_signature *s)
 {
+    const struct loaded *l = atomic_load_explicit(&current, memory_order_acquire);
+    if (l != NULL)
+        return find(l, s);
     return choice_of(s) == TILE ? first(s, false) : NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +45,23 @@ static uint32_t count_processors(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
+/* Why $TILEWISE_DISPATCH is not obeyed; written once. */
+static char problem[512];
+
+static void load_named(const char *path)
+{
+    struct fault fault = { .text = "" };
+    if (dispatch_load(path, &fault) == ST_OK)
+        return;
+    snprintf(problem, sizeof problem, "%s", fault.text);
+    dispatch_leave_all();
+}
+
 static void start(void)
 {
+    const char *table = getenv("TILEWISE_DISPATCH");
+    if (table != NULL && table[0])
+        load_named(table);
     const char *force = getenv("TILEWISE_FORCE_BASELINE");
     if (force != NULL && strcmp(force, "1") == 0)
         atomic_store(&config.force_baseline, 1);
@@ -130,6 +146,23 @@ int tilewise_tile_run(const struct tilewise_signature *s, const struct tilewise_
     if (result == -ENOENT || result == -ENOTSUP)
         return run_portable(s, args);
     return count(&library_calls, result);
+}
+
+int tilewise_tile_load(const char *path, char *why, size_t why_bytes)
+{
+    static const int errors[ST_COUNT] = { [ST_IO] = -EIO, [ST_NOMEM] = -ENOMEM };
+    struct fault fault = { .text = "" };
+    pthread_once(&once, start);
+    enum status st = dispatch_load(path, &fault);
+    if (why != NULL && why_bytes > 0)
+        snprintf(why, why_bytes, "%s", fault.text);
+    return st == ST_OK ? 0 : errors[st] ? errors[st] : -EINVAL;
+}
+
+const char *tilewise_tile_problem(void)
+{
+    pthread_once(&once, start);
+    return problem;
 }
 
 void tilewise_tile_current(struct tilewise_tile_config *out)

@@ -4,6 +4,11 @@
  * the processor has one for the shape and the dispatch table prefers it, and the BLAS library
  * otherwise. Link with libtilewise-tile.
  *
+ * The dispatch table is a built-in one, or a file that `tilewise report --format=dispatch` wrote:
+ * $TILEWISE_DISPATCH names it, read at the first call, or tilewise_tile_load(). Then a shape that
+ * the file sends to a kernel runs there, and everything else on the library; on a file that cannot
+ * be read or has a mistake, everything does.
+ *
  * The way back: TILEWISE_FORCE_BASELINE=1 in the environment sends every call to the library. It is
  * read at the first call; tilewise_tile_configure() changes it while the program runs.
  *
@@ -64,6 +69,13 @@ struct tilewise_tile_config {
 void tilewise_tile_current(struct tilewise_tile_config *config);
 /* For all calls that begin later. */
 void tilewise_tile_configure(const struct tilewise_tile_config *config);
+
+/* Obey this dispatch table for all calls that begin later; NULL: the built-in one. 0; -EINVAL for a
+ * mistake in the file, -EIO, -ENOMEM: then nothing changes. `why` (may be NULL) gets "" or one line
+ * that names FILE:LINE:COLUMN. Each file that is loaded stays in memory. */
+int tilewise_tile_load(const char *path, char *why, size_t why_bytes);
+/* Why the table that $TILEWISE_DISPATCH names is not obeyed; "": it is, or none is named. */
+const char *tilewise_tile_problem(void);
 
 /* How many calls went which way since the program began. */
 struct tilewise_tile_counts {

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +125,80 @@ Test(tile, gemv_on_both_paths)
             force(forced);
             check_run(&s, 1, 0.5);
         }
+}
+
+/* A table that sends one shape to the portable kernel, which no built-in table does. */
+static const char *write_table(const char *kernel)
+{
+    static char path[] = "/tmp/tilewise-dispatch-XXXXXX";
+    int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    dprintf(fd,
+            "kernels:\n- { op: gemm, dtype: f32, layout: col, trans: NN, m: 130, n: 120, k: 110,\n"
+            "    batch: 1, ld: { a: 133, b: 113, c: 133 }, kernel: %s }\n",
+            kernel);
+    close(fd);
+    return path;
+}
+
+static void name_table(void)
+{
+    setenv("TILEWISE_DISPATCH", write_table("gemm_f32_portable"), 1);
+}
+
+static void name_broken_table(void)
+{
+    setenv("TILEWISE_DISPATCH", write_table("gemm_f32_portabel"), 1);
+}
+
+static void remove_table(void)
+{
+    unlink(getenv("TILEWISE_DISPATCH"));
+}
+
+Test(tile, a_table_from_a_file_is_obeyed, .init = name_table, .fini = remove_table)
+{
+    struct tilewise_signature s = large(TILEWISE_F32), other = large(TILEWISE_F64);
+    check_run(&s, 1, 0.5);
+    cr_expect_eq(counts().tile, 1, "whatever the processor");
+    check_run(&other, 1, 0.5);
+    cr_expect_eq(counts().library, 1, "what it does not name");
+    cr_expect_str_eq(tilewise_tile_problem(), "");
+    force(1);
+    check_run(&s, 1, 0.5);
+    cr_expect_eq(counts().library, 2, "the way back");
+}
+
+Test(tile, a_table_with_a_mistake_leaves_everything, .init = name_broken_table,
+     .fini = remove_table)
+{
+    struct tilewise_signature s = large(TILEWISE_F32);
+    check_run(&s, 1, 0.5);
+    cr_expect_eq(counts().tile, 0);
+    cr_expect_eq(counts().library, 1);
+    cr_expect_not_null(strstr(tilewise_tile_problem(), ":3:55: kernel 'gemm_f32_portabel' is not"));
+    cr_expect_not_null(strstr(tilewise_tile_problem(), "did you mean 'gemm_f32_portable'?"));
+}
+
+Test(tile, a_table_is_loaded_and_left_while_the_program_runs)
+{
+    struct tilewise_signature s = large(TILEWISE_F32);
+    char why[200];
+    const char *path = write_table("gemm_f32_portable");
+    check_run(&s, 1, 0.5);
+    uint64_t built_in = counts().tile;
+    cr_expect_eq(tilewise_tile_load(path, why, sizeof why), 0, "%s", why);
+    cr_expect_str_eq(why, "");
+    check_run(&s, 1, 0.5);
+    cr_expect_eq(counts().tile, built_in + 1);
+    unlink(path);
+    cr_expect_eq(tilewise_tile_load(path, why, sizeof why), -EIO);
+    cr_expect_not_null(strstr(why, "No such file"));
+    check_run(&s, 1, 0.5);
+    cr_expect_eq(counts().tile, built_in + 2, "it is still obeyed");
+    cr_expect_eq(tilewise_tile_load(NULL, NULL, 0), 0);
+    check_run(&s, 1, 0.5);
+    cr_expect_eq(counts().tile, 2 * built_in + 2);
 }
 
 Test(tile, scratch_over_the_limit_goes_to_the_library)
