@@ -2,24 +2,10 @@
  *
  * Any bytes whatever through the reader: rows within their limits or a typed error, nothing else.
  * Built with FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION the checksums are not looked at, so that
- * mutations reach the decoder. With libFuzzer: run.sh. Without (FUZZ_REPLAY): every file named on
- * the command line once, for a corpus under any compiler and sanitizer.
+ * mutations reach the decoder.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "traces/timeline.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
-
-static void require(int holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "fuzz_reader: %s\n", what);
-    abort();
-}
 
 /* Touch every value, so that a sanitizer sees what was not written. */
 static uint64_t sum_rows(const struct reader *r, const struct reader_frame *f)
@@ -134,27 +120,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
     __asm__ volatile("" : : "r"(sink)); /* every value was needed */
     return 0;
 }
-
-#ifdef FUZZ_REPLAY
-int main(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        FILE *file = fopen(argv[i], "rb");
-        if (!file) {
-            fprintf(stderr, "fuzz_reader: %s cannot be opened\n", argv[i]);
-            return 2;
-        }
-        static uint8_t bytes[1 << 20];
-        size_t count = fread(bytes, 1, sizeof bytes, file);
-        fclose(file);
-        uint8_t *exact = malloc(count ? count : 1); /* a sanitizer sees one byte too many */
-        if (!exact)
-            return 2;
-        memcpy(exact, bytes, count);
-        LLVMFuzzerTestOneInput(exact, count);
-        free(exact);
-    }
-    printf("1..1\nok 1 - %d inputs\n", argc - 1);
-    return 0;
-}
-#endif
