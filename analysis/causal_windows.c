@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/causal_windows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,14 @@ static uint64_t last_launch_ns(const struct causal_window *window)
     return last;
 }
 
+/* What is replayed ends with the last work, which may be after the window. */
+static double stands_for_ns(const struct timeline_window *w, const struct causal_span *span)
+{
+    double length_ns = (double)(w->window.end_ns - w->window.begin_ns);
+    double beyond_ns = is_cut(w) ? 0 : fmax(span->span_ns - length_ns, 0);
+    return fmax((double)w->stands_for_ns, length_ns + beyond_ns);
+}
+
 static enum status replay_window(struct causal_windows *c, const struct causal_file *f,
                                  const struct timeline_window *w)
 {
@@ -144,9 +153,8 @@ static enum status replay_window(struct causal_windows *c, const struct causal_f
         window.end_ns = last_launch_ns(&window);
     if (causal_streams_replay(c->streams, &window, &span, c->shares) != ST_OK)
         return causal_file_no_memory(f);
-    bool scaled = is_cut(w) && span.span_ns > 0;
-    add_column(c, f->ngroups, &span,
-               scaled ? (double)(w->window.end_ns - w->window.begin_ns) / span.span_ns : 1);
+    if (span.span_ns > 0)
+        add_column(c, f->ngroups, &span, stands_for_ns(w, &span) / span.span_ns);
     return ST_OK;
 }
 

@@ -39,6 +39,20 @@ struct gpu_window {
     uint64_t launches, records, dropped;
 };
 
+/* The time that a window stands for: up to the middle of the gap to each neighbour, and beyond a
+ * first or last one as far as on its other side; its own length where it is alone. A recorder that
+ * keeps to a budget opens shorter windows, and fewer, while the GPU is busy: weighed by their own
+ * length, idle ones would count too much. `before`, `after`: the neighbours in the same shard, or
+ * NULL. */
+static inline uint64_t gpu_window_stands_for_ns(const struct gpu_window *before,
+                                                const struct gpu_window *now,
+                                                const struct gpu_window *after)
+{
+    uint64_t left = before && before->end_ns < now->begin_ns ? now->begin_ns - before->end_ns : 0;
+    uint64_t right = after && after->begin_ns > now->end_ns ? after->begin_ns - now->end_ns : 0;
+    return now->end_ns - now->begin_ns + (before ? left : right) / 2 + (after ? right : left) / 2;
+}
+
 /* Cumulative. Contract: launches = records + dropped. */
 struct gpu_totals {
     uint64_t launches; /* kernels launched in windows, nodes of launched graphs included */

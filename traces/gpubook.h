@@ -20,9 +20,11 @@ struct gpubook {
     uint32_t open_streams;     /* of the open shard so far */
     struct summary_gpu timeline;    /* its counts alone */
     struct gpu_totals closed, open; /* of the shards before, of the open one so far */
-    /* Over windows: b busy, w length, in ns. */
+    struct gpu_window recent[2]; /* of the open shard: the two windows read last */
+    uint32_t nrecent;
+    /* Over windows: w the time that one stands for, b its part that was busy, in ns. */
     unsigned __int128 bb, bw, ww;
-    uint64_t nwindows, window_ns, busy_ns;
+    uint64_t nwindows, stands_for_ns, busy_ns;
 };
 
 void gpubook_free(struct gpubook *g);

@@ -63,8 +63,8 @@ struct summary_gpu {
     uint64_t intervals, missing;     /* kernels on the timeline (timeline.h), and those not there */
     uint64_t streams;                /* of it */
     uint64_t copies, fills, copy_ns; /* on it; copy_ns: time of both */
-    double busy_share;               /* of the time of the windows; NaN: unknown */
-    double busy_lo, busy_hi;         /* interval of 95 % over windows; NaN: fewer than 2 */
+    double busy_share;       /* each window for the time it stands for (gpu.h); NaN: unknown */
+    double busy_lo, busy_hi; /* interval of 95 % over windows; NaN: fewer than 2 */
 };
 
 /* A phase over all shards: ranges of that name, and the calls made while it was the innermost one

@@ -19,6 +19,8 @@ struct timeline {
     timeline_see *see; /* NULL: nobody */
     void *context;
     uint32_t shard;
+    bool has_delivered;          /* a window of that shard: the one below */
+    struct gpu_window delivered; /* last */
     struct buffer windows;   /* struct pending, in order */
     struct buffer intervals; /* struct timeline_interval, from sort() on in order of these */
     struct buffer streams;   /* struct timeline_stream of the window that was delivered last */
@@ -155,6 +157,7 @@ static bool add_intervals(struct timeline *t, size_t window, const struct gpu_in
 static bool add_frame(struct timeline *t)
 {
     const struct reader_frame *f = &t->frame;
+    t->has_delivered = t->has_delivered && f->shard == t->shard;
     t->shard = f->shard;
     t->has_frame = false;
     if (!buffer_reserve(&t->windows, f->ngpu_windows * sizeof(struct pending)))
@@ -245,6 +248,14 @@ static bool add_stream(struct timeline *t, const struct timeline_interval *v)
     return true;
 }
 
+/* All windows of a shard but the last are delivered when the next one is known. */
+static uint64_t stands_for_ns(const struct timeline *t, size_t i)
+{
+    const struct gpu_window *after = i + 1 < window_count(t) ? &window_at(t, i + 1)->window : NULL;
+    return gpu_window_stands_for_ns(t->has_delivered ? &t->delivered : NULL,
+                                    &window_at(t, i)->window, after);
+}
+
 enum status timeline_next(struct timeline *t, struct timeline_window *window, struct fault *fault)
 {
     if (t->next == t->ready) {
@@ -254,7 +265,8 @@ enum status timeline_next(struct timeline *t, struct timeline_window *window, st
     }
     if (t->next == t->ready)
         return ST_END;
-    const struct pending *p = window_at(t, t->next++);
+    size_t at = t->next++;
+    const struct pending *p = window_at(t, at);
     t->streams.size = 0;
     for (size_t i = 0; i < p->count; i++)
         if (!add_stream(t, interval_at(t, t->next_interval++)))
@@ -262,8 +274,11 @@ enum status timeline_next(struct timeline *t, struct timeline_window *window, st
     *window =
         (struct timeline_window){ .shard = t->shard,
                                   .window = p->window,
+                                  .stands_for_ns = stands_for_ns(t, at),
                                   .missing = p->missing,
                                   .nstreams = t->streams.size / sizeof *window->streams,
                                   .streams = (const struct timeline_stream *)t->streams.bytes };
+    t->delivered = p->window;
+    t->has_delivered = true;
     return ST_OK;
 }

@@ -47,7 +47,8 @@ struct timeline_stream {
 struct timeline_window {
     uint32_t shard; /* index into reader_shards() */
     struct gpu_window window;
-    uint64_t missing; /* kernels of `records` that have no interval */
+    uint64_t stands_for_ns; /* gpu_window_stands_for_ns */
+    uint64_t missing;       /* kernels of `records` that have no interval */
     size_t nstreams;
     const struct timeline_stream *streams;
 };

@@ -319,6 +319,39 @@ Test(causal, a_window_that_was_cut_stands_for_all_of_its_time)
     cr_assert_float_eq(c->idle.kernel, 0.1, 0.005);
 }
 
+/* What a budget does: while the GPU is busy, windows are short and far apart. Half of the time idle,
+ * then half of it busy at 80 %, one kernel after the other. */
+Test(causal, a_window_stands_for_the_time_around_it)
+{
+    struct scene s = open_scene("budget.twt", 0);
+    const struct gpu_source mine = { .name = s.kernel, .signature = s.gemm, .is_first = true };
+    uint64_t half = 800000 * US;
+    for (unsigned w = 0; w < 20 + 5; w++) {
+        bool busy = w >= 20;
+        uint64_t begin = busy ? half + (w - 20) * half / 5 : w * half / 20;
+        uint64_t end = begin + (busy ? 4000 * US : 20000 * US);
+        struct gpu_interval v[40];
+        for (uint64_t i = 0; i < 40; i++)
+            v[i] = (struct gpu_interval){ begin + 100 * US * i, begin, 80 * US, 0 };
+        const struct gpu_window window = { begin, end, 0, busy ? 40 : 0, busy ? 40 : 0, 0 };
+        cr_assert_eq(writer_gpu_window(s.w, &window), ST_OK);
+        const struct gpu_intervals intervals = { .window_ns = begin,
+                                                 .stream = 1,
+                                                 .nsources = 1,
+                                                 .sources = &mine,
+                                                 .count = 40,
+                                                 .interval = v };
+        if (busy)
+            cr_assert_eq(writer_gpu_intervals(s.w, &intervals), ST_OK);
+        frame(&s, end);
+    }
+    close_scene(&s, 2 * half);
+    const struct causal *c = measure_one(&s);
+    cr_assert_eq(c->windows, 25);
+    cr_assert_float_eq(c->effects[0].wall_share, 0.4, 0.05);
+    cr_assert_float_eq(c->effects[0].value, 0.4, 0.05);
+}
+
 Test(causal, a_few_windows_are_not_enough)
 {
     struct scene s = open_scene("few.twt", 0);
@@ -388,7 +421,7 @@ Test(causal, slices_hold_windows_where_these_are_many)
     const struct causal *c = measure_one(&few);
     expect_whole(c);
     cr_assert_eq(c->nslices, 20);
-    double span_ns = 20 * 1e7;
+    double span_ns = 20 * 1e8; /* each window stands for 100 ms */
     cr_assert_float_eq(active_ns(c, 0, 0, 20) / span_ns, c->effects[0].wall_share, 0.01);
     expect_whole(c = measure_one(&many));
     cr_assert_gt(c->nslices, 32);

@@ -216,6 +216,27 @@ Test(gpu, busy_share_has_an_interval_over_windows)
     summary_free(got);
 }
 
+/* Idle for 20 ms, five windows of 1 ms a 4 ms; then busy at 80 % for 80 ms, five of 0.5 ms a 16 ms. */
+Test(gpu, a_window_stands_for_the_time_around_it)
+{
+    struct scene s = scene_open("weights.twt", 0);
+    for (unsigned i = 0; i < 10; i++) {
+        struct gpu_window w = { 1500000 + i * 4000000ull, 2500000 + i * 4000000ull, 0, 0, 0, 0 };
+        if (i >= 5) {
+            w.begin_ns = 20000000 + (i - 5) * 16000000ull + 7750000;
+            w.end_ns = w.begin_ns + 500000;
+            w.busy_ns = 400000;
+        }
+        cr_assert_eq(writer_gpu_window(s.w, &w), ST_OK);
+        s.totals.windows++;
+        s.now_ns = w.end_ns;
+        frame(&s);
+    }
+    struct summary *got = close_and_build(&s);
+    cr_assert_float_eq(got->gpu.busy_share, 0.8 * 80 / 100, 0.04);
+    summary_free(got);
+}
+
 Test(gpu, one_window_has_no_interval)
 {
     struct scene s = scene_open("one.twt", 0);

@@ -123,6 +123,28 @@ Test(timeline, windows_hold_streams_and_these_their_intervals)
     free(b.at);
 }
 
+/* Up to the middle of the gaps; the outer ones as far as on their other side. */
+Test(timeline, a_window_stands_for_the_time_around_it)
+{
+    struct scene s = scene_open(0);
+    const uint64_t begins_ns[] = { 1000000, 4000000, 11000000 };
+    for (int i = 0; i < 3; i++) {
+        window(&s, begins_ns[i], 0);
+        frame(&s);
+    }
+    struct bytes b = scene_close(&s);
+    struct timeline *t;
+    struct timeline_window w;
+    cr_assert_eq(timeline_open_bytes(&t, b.at, b.count, NULL), ST_OK);
+    const uint64_t expected_ns[] = { 3000000, 1000000 + 1000000 + 3000000, 7000000 };
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(timeline_next(t, &w, NULL), ST_OK);
+        cr_assert_eq(w.stands_for_ns, expected_ns[i]);
+    }
+    timeline_close(t);
+    free(b.at);
+}
+
 Test(timeline, a_window_goes_on_in_the_next_frames)
 {
     struct scene s = scene_open(0);
