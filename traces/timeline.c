@@ -21,10 +21,10 @@ struct timeline {
     uint32_t shard;
     bool has_delivered;          /* a window of that shard: the one below */
     struct gpu_window delivered; /* last */
-    struct buffer windows;   /* struct pending, in order */
-    struct buffer intervals; /* struct timeline_interval, from sort() on in order of these */
-    struct buffer streams;   /* struct timeline_stream of the window that was delivered last */
-    size_t ready, next;      /* windows that are complete; the next one to deliver */
+    struct buffer windows;       /* struct pending, in order */
+    struct buffer intervals;     /* struct timeline_interval, from sort() on in order of these */
+    struct buffer streams;       /* struct timeline_stream of the window that was delivered last */
+    size_t ready, next;          /* windows that are complete; the next one to deliver */
     size_t next_interval;
 };
 
