@@ -3,7 +3,7 @@
 
 #define CANDIDATE(id)                extern const struct tilewise_candidate id;
 #define GEMM(id, family, tile, text) CANDIDATE(id)
-#define ADD(id, dtype)               CANDIDATE(id)
+#define ADD(id, ...)                 CANDIDATE(id)
 #include "kernels/cpu/candidates.def"
 #ifdef TILEWISE_CUDA
 #include "kernels/cuda/candidates.def"

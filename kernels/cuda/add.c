@@ -7,9 +7,15 @@
 
 #include "kernels/cuda/read.h"
 
+/* The context of a candidate. */
+struct row {
+    enum tilewise_dtype dtype;
+    enum cuda_add_way way;
+};
+
 static int supports(const struct tilewise_candidate *self, const struct tilewise_signature *s)
 {
-    enum tilewise_dtype dtype = *(const enum tilewise_dtype *)self->context;
+    enum tilewise_dtype dtype = ((const struct row *)self->context)->dtype;
     enum tilewise_dtype sum = dtype == TILEWISE_F64 ? TILEWISE_F64 : TILEWISE_F32;
     bool one_target = s->n == 1 && s->ldc == 0;
     bool compute = s->compute == sum || s->compute == TILEWISE_NONE;
@@ -37,7 +43,7 @@ static void orient(struct cuda_add_problem *p)
 static int run(const struct tilewise_candidate *self, const struct tilewise_signature *s,
                const struct tilewise_args *args)
 {
-    (void)self;
+    const struct row *row = self->context;
     struct cuda_read_call r = cuda_read(s, args);
     struct cuda_add_problem p = {
         .x = r.b,
@@ -49,17 +55,17 @@ static int run(const struct tilewise_candidate *self, const struct tilewise_sign
         .stream = args->stream,
     };
     orient(&p);
-    return cuda_add_launch(&p);
+    return cuda_add_launch(row->way, &p);
 }
 
 /* clang-format off */
-#define ADD(id, dtype)                                                                             \
-    static const enum tilewise_dtype dtype_##id = dtype;                                           \
+#define ADD(id, element, how, text)                                                                \
+    static const struct row row_##id = { .dtype = element, .way = how };                           \
     extern const struct tilewise_candidate id;                                                     \
     const struct tilewise_candidate id = {                                                         \
         .abi = TILEWISE_CANDIDATE_ABI, .bytes = sizeof(struct tilewise_candidate),                 \
-        .name = #id, .target = "cuda", .summary = "fused multiply-add at memory speed",            \
-        .supports = supports, .run = run, .context = &dtype_##id,                                  \
+        .name = #id, .target = "cuda", .summary = text,                                            \
+        .supports = supports, .run = run, .context = &row_##id,                                    \
     };
 /* clang-format on */
 #define GEMM(id, family, tile, text)

@@ -1,116 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * y = alpha x + y at the speed of memory. Lines whose elements lie side by side and begin alike
- * within 16 bytes go in vectors, several of them in flight in every thread; what does not, element
- * by element.
+ * within 16 bytes go in chunks of 16 bytes, in one of several ways; what does not, element by
+ * element.
  */
 #include <errno.h>
 
-#include "kernels/cuda/device.cuh"
-#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/add_bulk.cuh"
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/operand.h"
 #define _Static_assert static_assert
 #include "traces/dtype.h"
 
-enum { ADD_THREADS = 256, ADD_AHEAD = 4, ADD_BLOCKS = 132 * 8 };
+/* ---- tiles: each thread has AHEAD chunks of x and of y on their way ---- */
 
-struct add_arguments {
-    const void *x;
-    void *y;
-    int64_t m, n, batches;
-    int64_t x_row, x_column, x_batch, y_row, y_column, y_batch;
-    double alpha;
-};
-
-/* One rounding to f32 (f64 for f64), one more to a shorter type. */
-template <typename T> static __device__ __forceinline__ T add_one(T x, T y, float alpha)
+/* ONCE: neither x nor y should push the rest out of the caches. */
+template <bool ONCE> static __device__ __forceinline__ int4 add_load(const int4 *from)
 {
-    return element_from_float<T>(fmaf(alpha, element_to_float(x), element_to_float(y)));
+    return ONCE ? device_load_once(from) : *from;
 }
-static __device__ __forceinline__ double add_one(double x, double y, double alpha)
+template <bool ONCE> static __device__ __forceinline__ void add_store(int4 *to, int4 value)
 {
-    return fma(alpha, x, y);
+    if (ONCE)
+        device_store_once(to, value);
+    else
+        *to = value;
 }
 
-template <typename T> struct add_scalar {
-    using type = float;
-};
-template <> struct add_scalar<double> {
-    using type = double;
-};
-
-template <typename T> struct alignas(16) add_vector {
-    T x[16 / sizeof(T)];
-};
-
-template <typename T, typename V>
-static __device__ __forceinline__ add_vector<T> add_two(const add_vector<T> &x,
-                                                        const add_vector<T> &y, V alpha)
+/* One chunk and more of them, `step` apart, as far as there are `count`. */
+template <typename T, int AHEAD, bool ONCE>
+static __device__ __forceinline__ void add_chunks(const int4 *x, int4 *y, int64_t count, int step,
+                                                  typename add_scalar<T>::type alpha)
 {
-    add_vector<T> sum;
+    int4 from[AHEAD], to[AHEAD];
 #pragma unroll
-    for (int e = 0; e < 16 / (int)sizeof(T); e++)
-        sum.x[e] = add_one(x.x[e], y.x[e], alpha);
-    return sum;
+    for (int i = 0; i < AHEAD; i++)
+        if (i * step < count) {
+            from[i] = add_load<ONCE>(x + i * step);
+            to[i] = add_load<ONCE>(y + i * step);
+        }
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++)
+        if (i * step < count)
+            add_store<ONCE>(y + i * step, add_two<T>(from[i], to[i], alpha));
 }
 
-/* x is read once and y is not needed again soon: neither should push the rest out of the cache. */
-template <typename T>
-static __device__ __forceinline__ add_vector<T> add_load(const add_vector<T> *from)
-{
-    add_vector<T> v;
-    *(int4 *)&v = device_load_once((const int4 *)from);
-    return v;
-}
-
-/* One line of `count` elements side by side. `lead` elements come before the first whole vector
- * (the same for x and y). */
-template <typename T, typename V>
-static __device__ void add_line(const T *x, T *y, int64_t count, V alpha, int64_t me,
-                                int64_t everybody)
+/* Grid: tiles of a line, groups of lines, batch entries. */
+template <typename T, int AHEAD, bool ONCE>
+static __global__ void __launch_bounds__(ADD_THREADS)
+    add_tiles(const __grid_constant__ add_arguments p)
 {
     constexpr int EACH = 16 / (int)sizeof(T);
-    int64_t lead = (int64_t)((16 - (uintptr_t)y % 16) % 16 / sizeof(T));
-    lead = lead < count ? lead : count;
-    int64_t vectors = (count - lead) / EACH, tail = lead + vectors * EACH;
-    const add_vector<T> *from = (const add_vector<T> *)(x + lead);
-    add_vector<T> *to = (add_vector<T> *)(y + lead);
-    int64_t at = me;
-    for (; at + (ADD_AHEAD - 1) * everybody < vectors; at += ADD_AHEAD * everybody) {
-        add_vector<T> ahead_x[ADD_AHEAD], ahead_y[ADD_AHEAD];
-#pragma unroll
-        for (int i = 0; i < ADD_AHEAD; i++) {
-            ahead_x[i] = add_load(from + at + i * everybody);
-            ahead_y[i] = add_load(to + at + i * everybody);
+    int width = 1 << p.shift, lines = ADD_THREADS >> p.shift;
+    int me = (int)threadIdx.x & (width - 1), mine = (int)threadIdx.x >> p.shift;
+    for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z)
+        for (int64_t j = blockIdx.y * (int64_t)lines + mine; j < p.n;
+             j += gridDim.y * (int64_t)lines) {
+            add_line<T> l = add_line_of<T>(p, batch, j);
+            if (blockIdx.x == 0)
+                add_ends(p, l, me, width);
+            for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+                int64_t first = tile * AHEAD * width + me;
+                add_chunks<T, AHEAD, ONCE>((const int4 *)(l.x + l.lead) + first,
+                                           (int4 *)(l.y + l.lead) + first, l.whole / EACH - first,
+                                           width, (typename add_scalar<T>::type)p.alpha);
+            }
         }
-#pragma unroll
-        for (int i = 0; i < ADD_AHEAD; i++) {
-            add_vector<T> sum = add_two(ahead_x[i], ahead_y[i], alpha);
-            device_store_once((int4 *)(to + at + i * everybody), *(const int4 *)&sum);
-        }
-    }
-    for (; at < vectors; at += everybody)
-        to[at] = add_two(from[at], to[at], alpha);
-    if (me < lead)
-        y[me] = add_one(x[me], y[me], alpha);
-    if (tail + me < count)
-        y[tail + me] = add_one(x[tail + me], y[tail + me], alpha);
 }
 
-/* Grid: parts of a line, lines, batch entries. */
-template <typename T>
-static __global__ void __launch_bounds__(ADD_THREADS)
-    add_vectors(const __grid_constant__ add_arguments p)
-{
-    using V = typename add_scalar<T>::type;
-    int64_t me = blockIdx.x * (int64_t)ADD_THREADS + threadIdx.x;
-    for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z)
-        for (int64_t j = blockIdx.y; j < p.n; j += gridDim.y)
-            add_line<T, V>((const T *)p.x + batch * p.x_batch + j * p.x_column,
-                           (T *)p.y + batch * p.y_batch + j * p.y_column, p.m, (V)p.alpha, me,
-                           (int64_t)gridDim.x * ADD_THREADS);
-}
+/* ---- any steps ---- */
 
 template <typename T>
 static __global__ void __launch_bounds__(ADD_THREADS)
@@ -127,6 +84,13 @@ static __global__ void __launch_bounds__(ADD_THREADS)
             }
 }
 
+/* ---- launches ---- */
+
+static int64_t at_most(int64_t x, int64_t most)
+{
+    return x < most ? x : most;
+}
+
 /* Does every line of x begin where the one of y does, within 16 bytes? */
 static bool begin_alike(const add_arguments &p, int bytes)
 {
@@ -136,37 +100,88 @@ static bool begin_alike(const add_arguments &p, int bytes)
     return apart % 16 == 0;
 }
 
-static int64_t at_most(int64_t x, int64_t most)
+static int finish(void (*kernel)(add_arguments), dim3 grid, int shared_bytes,
+                  const add_arguments &p, void *stream)
 {
-    return x < most ? x : most;
-}
-
-template <typename T> static int launch(const add_arguments &p, void *stream)
-{
-    bool vectors = p.x_row == 1 && p.y_row == 1 && begin_alike(p, (int)sizeof(T));
-    int64_t each = (int64_t)ADD_THREADS * (vectors ? ADD_AHEAD * 16 / (int)sizeof(T) : 1);
-    int64_t depth = at_most(p.batches, 65535), lines = at_most(p.n, 65535);
-    int64_t parts = (p.m + each - 1) / each;
-    int64_t enough = (ADD_BLOCKS + depth * lines - 1) / (depth * lines);
-    dim3 grid((unsigned)at_most(parts, enough), (unsigned)lines, (unsigned)depth);
-    device_launch(vectors ? add_vectors<T> : add_elements<T>, grid, ADD_THREADS, 0, stream, p);
+    if (!device_allow_shared(kernel, shared_bytes))
+        return -EIO;
+    device_launch(kernel, grid, ADD_THREADS, shared_bytes, stream, p);
     return device_failed() ? -EIO : 0;
 }
 
-int cuda_add_launch(const struct cuda_add_problem *q)
+/* `each`: blocks for each multiprocessor; 0: one for each tile. */
+template <typename T, int AHEAD, bool ONCE>
+static int launch_tiles(add_arguments p, void *stream, int each)
 {
-    add_arguments p = { q->x.base,   q->y.base,  q->m,     q->n,        q->batches, q->x.row,
-                        q->x.column, q->x.batch, q->y.row, q->y.column, q->y.batch, q->alpha };
+    int64_t chunks = p.m * (int64_t)sizeof(T) / 16; /* or one less */
+    for (p.shift = 0; 1 << p.shift < ADD_THREADS && 1 << p.shift < chunks;)
+        p.shift++;
+    int64_t lines = ADD_THREADS >> p.shift, tile = (int64_t)AHEAD << p.shift;
+    p.tiles = chunks ? (chunks + tile - 1) / tile : 1;
+    dim3 grid((unsigned)at_most(p.tiles, INT32_MAX),
+              (unsigned)at_most((p.n + lines - 1) / lines, 65535),
+              (unsigned)at_most(p.batches, 65535));
+    int64_t others = (int64_t)grid.y * grid.z;
+    if (each)
+        grid.x = (unsigned)at_most(grid.x, (each * device_processors() + others - 1) / others);
+    return finish(add_tiles<T, AHEAD, ONCE>, grid, 0, p, stream);
+}
+
+template <typename T> static int launch_bulk(add_arguments p, void *stream)
+{
+    constexpr int CHUNKS = ADD_BULK_BYTES / 16, EACH = 16 / (int)sizeof(T);
+    p.tiles = (p.m / EACH + CHUNKS - 1) / CHUNKS;
+    int64_t blocks = (int64_t)device_processors() * ADD_BULK_BLOCKS;
+    dim3 grid((unsigned)at_most(p.tiles * p.n * p.batches, blocks));
+    return finish(add_bulk<T>, grid, add_bulk_shared_bytes, p, stream);
+}
+
+template <typename T> static int launch_elements(const add_arguments &p, void *stream)
+{
+    dim3 grid(1, (unsigned)at_most(p.n, 65535), (unsigned)at_most(p.batches, 65535));
+    int64_t others = (int64_t)grid.y * grid.z, blocks = 8 * device_processors();
+    grid.x =
+        (unsigned)at_most((p.m + ADD_THREADS - 1) / ADD_THREADS, (blocks + others - 1) / others);
+    return finish(add_elements<T>, grid, 0, p, stream);
+}
+
+template <typename T> static int launch(enum cuda_add_way way, const add_arguments &p, void *stream)
+{
+    if (p.x_row != 1 || p.y_row != 1 || !begin_alike(p, (int)sizeof(T)))
+        return launch_elements<T>(p, stream);
+    bool in_bulk = p.m * (int64_t)sizeof(T) >= ADD_BULK_BYTES && device_copies_in_bulk();
+    switch (way) {
+    case CUDA_ADD_BULK:
+        if (in_bulk)
+            return launch_bulk<T>(p, stream);
+        break;
+    case CUDA_ADD_TILE_ONCE:
+        return launch_tiles<T, 4, true>(p, stream, 0);
+    case CUDA_ADD_TILE_WIDE:
+        return launch_tiles<T, 8, false>(p, stream, 0);
+    case CUDA_ADD_RESIDENT:
+        return launch_tiles<T, 4, false>(p, stream, 4);
+    default:
+        break;
+    }
+    return launch_tiles<T, 4, false>(p, stream, 0);
+}
+
+int cuda_add_launch(enum cuda_add_way way, const struct cuda_add_problem *q)
+{
+    add_arguments p = { q->x.base,  q->y.base,   q->m,       q->n,     q->batches,
+                        q->x.row,   q->x.column, q->x.batch, q->y.row, q->y.column,
+                        q->y.batch, q->alpha,    0,          0 };
     if (p.m <= 0 || p.n <= 0 || p.batches <= 0 || p.alpha == 0)
         return 0;
     switch (q->y.dtype) {
     case TILEWISE_F64:
-        return launch<double>(p, q->stream);
+        return launch<double>(way, p, q->stream);
     case TILEWISE_F32:
-        return launch<float>(p, q->stream);
+        return launch<float>(way, p, q->stream);
     case TILEWISE_F16:
-        return launch<__half>(p, q->stream);
+        return launch<__half>(way, p, q->stream);
     default:
-        return launch<__nv_bfloat16>(p, q->stream);
+        return launch<__nv_bfloat16>(way, p, q->stream);
     }
 }

@@ -2,9 +2,9 @@
  *
  * CUDA kernels on a processor: every thread of a block is a fiber, collective operations meet.
  * Included before everything else when a .cu file is compiled as C++. Slow and strict: alignment is
- * checked, shared memory starts as garbage, and asynchronous copies happen as late as they may, or
- * at once (emulation_copies_late). Addresses are ordinary memory, so that the address sanitizer
- * sees what a kernel reads and writes.
+ * checked, shared memory starts as garbage, blocks begin with another one at every launch, and
+ * asynchronous copies happen as late as they may, or at once (emulation_copies_late). Addresses are
+ * ordinary memory, so that the address sanitizer sees what a kernel reads and writes.
  */
 #ifndef TILEWISE_TESTS_EMULATION_HPP
 #define TILEWISE_TESTS_EMULATION_HPP
@@ -62,6 +62,22 @@ template <int LEFT> static inline void device_copy_wait()
     emulation_wait(LEFT);
 }
 
+#define DEVICE_HAS_BULK 1
+void device_barrier_init(uint64_t *barrier);
+void device_barrier_expect(uint64_t *barrier, int bytes);
+void device_barrier_wait(uint64_t *barrier, int parity);
+void device_bulk_load(void *shared, const void *global, int bytes, uint64_t *barrier);
+void device_bulk_store(void *global, const void *shared, int bytes);
+static inline void device_bulk_publish()
+{
+}
+void device_bulk_commit();
+void emulation_bulk_wait(int left);
+template <int LEFT> static inline void device_bulk_wait()
+{
+    emulation_bulk_wait(LEFT);
+}
+
 void device_load_matrices(uint32_t r[4], const void *shared);
 void device_load_matrices_transposed(uint32_t r[4], const void *shared);
 void device_multiply(__half, float c[4], const uint32_t a[4], const uint32_t b[2]);
@@ -92,6 +108,14 @@ static inline void device_store_once(int4 *to, int4 value)
 template <typename K> static bool device_allow_shared(K, int bytes)
 {
     return bytes <= 227 * 1024;
+}
+static inline int device_processors()
+{
+    return 2;
+}
+static inline bool device_copies_in_bulk()
+{
+    return true;
 }
 static inline bool device_failed()
 {
