@@ -170,9 +170,32 @@ static void check_chosen(struct work *k, const struct result_candidate *chosen,
             chosen->best_hi, 100 * allowed);
 }
 
+/* What the base sends to a kernel and nobody measured this time can have become anything. */
+static void check_unmeasured(struct work *k, const struct result_set *before,
+                             const struct result_set *now)
+{
+    char where[96] = "";
+    size_t chosen = 0, unmeasured = 0;
+    for (size_t i = 0; i < before->ncases; i++) {
+        const struct result_case *row = &before->cases[i];
+        if (find_case(before, row) != row || !gain_winner(row, before, k->in->now->policy))
+            continue;
+        chosen++;
+        if (find_case(now, row))
+            continue;
+        if (unmeasured++ == 0)
+            shape_where(&row->signature, where);
+    }
+    if (unmeasured)
+        add(k, GATE_UNCLEAR, "replay",
+            "%zu of %zu shapes that the base sends to a kernel were not replayed (first: %s)",
+            unmeasured, chosen, where);
+}
+
 static void check_replays(struct work *k)
 {
     const struct result_set *before = k->in->replayed, *now = k->in->now->results;
+    check_unmeasured(k, before, now);
     if (before->nruns == 0 || now->nruns == 0)
         return;
     if (!k->in->any_hardware &&

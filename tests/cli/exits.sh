@@ -17,6 +17,15 @@ prints() {
     grep -q -e "$pattern" "$work/prints"
 }
 
+# answers STATUS PATTERN COMMAND...: both.
+answers() {
+    local want=$1 pattern=$2
+    shift 2
+    exits "$want" "$@" >"$work/answers" || { cat "$work/answers"; return 1; }
+    cat "$work/answers"
+    grep -q -e "$pattern" "$work/answers"
+}
+
 # holds EXPRESSION FILE: a Python expression over the JSON document `r` is true.
 holds() {
     /usr/bin/python3 -c '

@@ -26,6 +26,18 @@ judges_no_launches() {
                for o in r["ops"])' "$work/report.json"
 }
 
+# Two recordings of the same are no finding; a decode and a prefill server are. Their evidence is too
+# thin to fail a job by.
+decode=$TILEWISE_SOURCE/traces/samples/llm-decode-graph.twt
+prefill=$TILEWISE_SOURCE/traces/samples/llm-prefill-eager.twt
+check "diff: a sample against itself" answers 0 '^no finding' "$TILEWISE" diff "$decode" "$decode"
+check "diff: decode against prefill" answers 1 'gemm bf16: DRIFTED' "$TILEWISE" diff "$decode" "$prefill"
+check "gate: the samples pass" answers 0 '^gate: passed' "$TILEWISE" gate "${samples[@]}"
+check "gate: prefill against decode is too thin to fail" answers 0 'too thin to call it drift' \
+    "$TILEWISE" gate --base "$decode" "$prefill"
+printf 'gate: { withheld: yes }\n' >"$work/strict.yaml"
+check "gate: it fails when asked" answers 1 '^FAIL withheld: ' "$TILEWISE" gate --policy "$work/strict.yaml" "$prefill"
+
 check "at least three samples" test ${#samples[@]} -ge 3
 for sample in "${samples[@]}"; do
     name=$(basename "$sample")

@@ -142,6 +142,26 @@ Test(gate, a_chosen_kernel_that_is_gone_fails)
     cr_assert(has(GATE_REGRESSION, true, "gemm f32 16 x 384 x 1536 NN", "is now unsupported"));
 }
 
+Test(gate, what_was_chosen_and_not_replayed_is_unclear)
+{
+    set_ratio(&base.candidates[2], 0.9); /* not chosen */
+    now.results.ncases = 1;
+    run("", false);
+    cr_expect(
+        has(GATE_UNCLEAR, false, "replay",
+            "1 of 2 shapes that the base sends to a kernel were not replayed (first: gemm f32 "
+            "32 x 384 x 1536 NN)"));
+    cr_expect_eq(gate->failing, 0);
+}
+
+Test(gate, without_a_replay_nothing_was_replayed)
+{
+    now.results = (struct result_set){ 0 };
+    policy.gate.unclear = true;
+    run("", false);
+    cr_expect(has(GATE_UNCLEAR, true, "replay", "3 of 3 shapes"));
+}
+
 Test(gate, a_kernel_the_base_did_not_choose_may_lose)
 {
     set_ratio(&base.candidates[1], 0.9);
