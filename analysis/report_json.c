@@ -175,6 +175,23 @@ static void shape_problem(yajl_gen g, const struct tilewise_signature *s)
     json_key_flag(g, "replayable", !(s->flags & TILEWISE_NOT_REPLAYABLE));
 }
 
+/* Null where replay asked for none. */
+static void second_baseline(yajl_gen g, const struct result_case *r)
+{
+    if (r == NULL || r->second == NULL || r->second[0] == '\0') {
+        json_key_text(g, "second_baseline", NULL);
+        return;
+    }
+    json_open_map(g, "second_baseline");
+    json_key_text(g, "name", r->second);
+    json_key_text(g, "reason", r->second_reason[0] ? r->second_reason : NULL);
+    json_key_real(g, "ns", r->second_ns);
+    json_key_real(g, "ratio", r->second_ratio);
+    json_key_real(g, "ratio_lo", r->second_lo);
+    json_key_real(g, "ratio_hi", r->second_hi);
+    yajl_gen_map_close(g);
+}
+
 static void shape(yajl_gen g, const struct analysis_shape *row)
 {
     const struct result_case *r = row->result;
@@ -199,6 +216,7 @@ static void shape(yajl_gen g, const struct analysis_shape *row)
     json_key_text(g, "baseline_status", r ? result_status_name(r->status) : NULL);
     json_key_real(g, "headroom", row->headroom);
     json_key_real(g, "baseline_noise", r ? r->noise : NAN);
+    second_baseline(g, r);
     fidelity_json_shape(g, &row->fidelity);
     json_open_array(g, "candidates");
     for (size_t i = 0; r && i < r->ncandidates; i++)

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/replay_device.h"
+#include "cli/replay_second.h"
 #include "cli/replay_view.h"
 #include "kernels/builtin.h"
 #ifdef TILEWISE_CUDA
@@ -19,7 +20,7 @@ static const char result_default[] = "replay.twr";
 enum { COMMAND_BYTES = 1024 };
 
 static const char *out, *mode = "perf", *regime = "cold", *order = "none", *kernel, *plugins;
-static const char *device = "auto", *cuda_libraries;
+static const char *device = "auto", *cuda_libraries, *baseline = "library", *python = "python3";
 static double time_share = 0.95, budget_s = 60;
 static uint64_t threads, max_bytes, only, seed = 1;
 static bool uncap_baseline;
@@ -42,6 +43,10 @@ static const struct option_row rows[] = {
       "cpu|cuda|auto" },
     { "cuda-libraries", 0, OPTION_TEXT, "DIR", "look for the CUDA runtime and cuBLAS there first",
       &cuda_libraries, NULL },
+    { "baseline", 0, OPTION_CHOICE, "library|pytorch",
+      "hold the library's call against PyTorch's, too", &baseline, "library|pytorch" },
+    { "python", 0, OPTION_TEXT, "PROGRAM", "the Python that has PyTorch (default: python3)",
+      &python, NULL },
     { "max-bytes", 0, OPTION_BYTES, "BYTES",
       "memory for one case (default: 80 % of what is available)", &max_bytes, NULL },
     { "regime", 0, OPTION_CHOICE, "cold|hot", "operands out of the caches, or in them", &regime,
@@ -253,6 +258,7 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
                             struct fault *fault)
 {
     char partial[PATH_MAX];
+    struct companion companion = { 0 };
     const char *path = out ? out : is_mode("perf") ? result_default : NULL;
     struct replay_options options = options_of(view->plan, view->candidates, target);
     options.command = command;
@@ -263,7 +269,11 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
     enum status st = open_result(path, partial, &options.writer, fault);
     if (st != ST_OK)
         return st;
+    if (strcmp(baseline, "pytorch") == 0 && is_mode("perf") &&
+        replay_second_start(&companion, python, target->backend, view->second))
+        options.companion = &companion;
     st = replay_run(&options, outcome, fault);
+    companion_stop(&companion);
     replay_view_end(view);
     if (st == ST_OK)
         return close_result(path, partial, options.writer, fault);

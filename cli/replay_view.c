@@ -45,6 +45,8 @@ void replay_view_start(void *context, const struct result_run *run, const char *
     printf("baseline  %s, core %s%s\n", run->baseline_library,
            run->baseline_core[0] ? run->baseline_core : "unknown",
            run->baseline_capped ? " (CAPPED)" : "");
+    if (view->second[0])
+        printf("second    %s\n", view->second);
     printf("plan      %" PRIu64 " shapes with %.1f %% of the recorded time, %" PRIu64
            " listed only\n",
            run->planned_cases, 100 * run->planned_time_share, run->unplanned_cases);
@@ -100,6 +102,18 @@ static void print_candidate(const struct replay_view *view, size_t item,
         print_reproducer(view, item, c->name);
 }
 
+static void print_second(const struct result_case *row)
+{
+    if (row->second[0] == '\0' || (!isfinite(row->second_ns) && row->second_reason[0] == '\0'))
+        return;
+    printf("      %-26s %-12s", row->second, "baseline");
+    if (isfinite(row->second_ns)) {
+        print_us(row->second_ns);
+        print_ratio("recorded", row->second_ratio, row->second_lo, row->second_hi);
+    }
+    printf("%s%s\n", row->second_reason[0] ? "  " : "", row->second_reason);
+}
+
 static void add_fidelity(struct replay_view *view, const struct result_case *row)
 {
     double ns = isfinite(row->kernel_ns) ? row->kernel_ns : row->baseline_recorded_ns;
@@ -138,6 +152,7 @@ void replay_view_case(void *context, size_t item, const struct result_case *row)
         printf("      the device was slowed down (too hot, or held back) in %.0f %% of that time, "
                "at %.0f MHz\n",
                100 * row->slowed_share, row->clock_mhz);
+    print_second(row);
     for (size_t i = 0; i < row->ncandidates; i++)
         print_candidate(view, item, &row->candidates[i]);
     fflush(stdout);

@@ -5,6 +5,7 @@
 #ifndef TILEWISE_CLI_REPLAY_VIEW_H
 #define TILEWISE_CLI_REPLAY_VIEW_H
 
+#include "cli/replay_second.h"
 #include "replayer/replay.h"
 
 struct replay_view {
@@ -22,7 +23,8 @@ struct replay_view {
     double rest_share;         /* of the recorded time */
     struct sequence *sequence; /* with --order=recorded; owned */
     char trace_device[BACKEND_TEXT_BYTES];
-    double replayed_ns, recorded_ns; /* of the measured shapes: fidelity */
+    char second[REPLAY_SECOND_BYTES]; /* the second baseline, or why there is none */
+    double replayed_ns, recorded_ns;  /* of the measured shapes: fidelity */
 };
 
 /* Callbacks of struct replay_options; `context` is a struct replay_view. */

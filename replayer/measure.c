@@ -4,178 +4,25 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "replayer/isolate.h"
+#include "replayer/bench.h"
 #include "replayer/rotation.h"
 #include "replayer/verify.h"
 
-static const double target = 0.004; /* +- of a ln ratio */
-enum { CACHES_OF_FOOTPRINT = 3, ROUNDS_MIN = 8, ROUNDS_MAX = 256 };
-enum { ARMS_MAX = BACKEND_ROUTINES_MAX }; /* while screening; else TIMING_ARMS_MAX at most */
-enum { WARM_UP_CALLS = 16 };
 enum { SCREEN_CALLS_MAX = 64, SCREEN_BURSTS = 3 };
 static const double screen_slack = 1.02; /* what is slower than the recorded call by that is out */
-
-/* One way to do the call: a routine of the library, or the candidate. */
-struct arm {
-    bool is_candidate;
-    size_t routine;
-};
-
-/* Everything a burst needs. */
-struct bench {
-    const struct measure_setup *setup;
-    const struct tilewise_signature *signature;
-    const struct tilewise_candidate *candidate;
-    struct backend_session *session;
-    struct backend_info info;
-    struct backend_routines routines;
-    struct rotation rotation;
-    struct arm arms[ARMS_MAX];
-    unsigned narms;
-    const struct arm *current;
-};
-
-static int call_arm(struct bench *b, const struct arm *arm, const struct tilewise_args *args)
-{
-    return arm->is_candidate ? b->candidate->run(b->candidate, b->signature, args)
-                             : b->setup->backend->baseline(b->session, arm->routine, args);
-}
-
-static int step(void *context)
-{
-    struct bench *b = context;
-    return call_arm(b, b->current, rotation_step(&b->rotation));
-}
-
-static double burst(void *context, unsigned arm, uint64_t calls)
-{
-    struct bench *b = context;
-    b->current = &b->arms[arm];
-    return b->setup->backend->burst(
-        b->session,
-        &(struct backend_burst){ step, b, calls, arm, b->setup->cold, BACKEND_AS_BEST });
-}
-
-static double now_ns(void *context)
-{
-    (void)context;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-/* What this process has open: NULL, or a session that the next case finds ready. */
-static struct backend_session *kept;
-
-static enum status open_session(struct bench *b, struct fault *fault)
-{
-    const struct backend *backend = b->setup->backend;
-    enum status st = kept ? ST_OK : backend->open(&kept, &b->setup->open, fault);
-    b->session = kept;
-    if (st == ST_OK)
-        backend->describe(b->session, &b->info);
-    return st;
-}
-
-static enum status open_bench(struct bench *b, struct fault *fault)
-{
-    enum status st = open_session(b, fault);
-    if (st != ST_OK)
-        return st;
-    st = b->setup->backend->prepare(b->session, b->signature, &b->routines);
-    return st == ST_OK ? st : fault_set(fault, st, "the library has no routine for it");
-}
-
-/* An error may show first when the device is used again. */
-static bool still_works(const struct bench *b)
-{
-    static const unsigned char bytes[16];
-    const struct backend *backend = b->setup->backend;
-    void *memory = backend->alloc(b->session, sizeof bytes);
-    bool works = memory && backend->write(b->session, memory, bytes, sizeof bytes) == ST_OK;
-    backend->release(b->session, memory);
-    return works;
-}
-
-/* `good`: nothing happened that the next case could suffer from. */
-static void close_bench(struct bench *b, bool good)
-{
-    const struct backend *backend = b->setup->backend;
-    if (good && backend->opens_slowly && still_works(b))
-        return;
-    if (good)
-        backend->close(b->session);
-    kept = NULL;
-    isolate_retire();
-}
-
-/* What the device says, or what the status means. */
-static const char *complaint_of(const struct bench *b, enum status st)
-{
-    const struct backend *backend = b->setup->backend;
-    const char *text = backend->complaint ? backend->complaint(b->session) : "";
-    return text[0] ? text : status_text(st);
-}
-
-static struct rotation_options buffers_of(const struct bench *b, size_t scratch_bytes)
-{
-    return (struct rotation_options){
-        .footprint_bytes = b->setup->cold ? CACHES_OF_FOOTPRINT * b->info.cache_bytes : 0,
-        .max_bytes = b->setup->max_bytes,
-        .scratch_bytes = scratch_bytes,
-        .seed = b->setup->seed,
-    };
-}
-
-/* Until the device's clock has settled under this very load. A single call comes first: what loads
- * its code at the first use must not do so while a burst is recorded. */
-static void warm_up(struct bench *b)
-{
-    double end_ns = now_ns(NULL) + b->info.warm_up_ns;
-    for (unsigned arm = 0; arm < b->narms; arm++)
-        burst(b, arm, 1);
-    while (now_ns(NULL) < end_ns)
-        if (!(burst(b, 0, WARM_UP_CALLS) > 0))
-            return;
-}
-
-static enum status time_arms(struct bench *b, double budget_ns, size_t scratch_bytes,
-                             struct timing_samples *samples)
-{
-    struct rotation_options buffers = buffers_of(b, scratch_bytes);
-    struct timing_options options = {
-        .arms = b->narms,
-        .burst_ns = b->info.burst_ns,
-        .budget_ns = budget_ns,
-        .target = target,
-        .min_rounds = ROUNDS_MIN,
-        .max_rounds = ROUNDS_MAX,
-        .seed = b->setup->seed,
-    };
-    struct timing_source source = { b, burst, now_ns };
-    enum status st =
-        rotation_open(&b->rotation, b->setup->backend, b->session, b->signature, &buffers);
-    if (st == ST_OK)
-        warm_up(b);
-    if (st == ST_OK)
-        st = timing_measure(&source, &options, samples);
-    rotation_close(&b->rotation);
-    return st;
-}
 
 /* Shortest of a few bursts, per call; NaN if the routine does not run here. */
 static double quick_ns(struct bench *b, unsigned arm)
 {
-    double one_ns = burst(b, arm, 1); /* loads its code */
+    double one_ns = bench_burst(b, arm, 1); /* loads its code */
     if (one_ns > 0)
-        one_ns = burst(b, arm, 1);
+        one_ns = bench_burst(b, arm, 1);
     double best_ns = one_ns;
     uint64_t calls = one_ns > 0 ? (uint64_t)(b->info.burst_ns / one_ns) : 0;
     calls = calls < 2 ? 2 : calls > SCREEN_CALLS_MAX ? SCREEN_CALLS_MAX : calls;
     for (int i = 0; i < SCREEN_BURSTS && best_ns > 0; i++) {
-        double ns = burst(b, arm, calls) / (double)calls;
+        double ns = bench_burst(b, arm, calls) / (double)calls;
         best_ns = ns > 0 ? fmin(ns, i ? best_ns : ns) : NAN;
     }
     return best_ns;
@@ -203,7 +50,7 @@ static void screen_routines(struct bench *b, struct measure_screen *out)
 {
     double best_ns[MEASURE_SHORT_LIST], recorded_ns = NAN;
     for (unsigned i = 0; i < b->routines.count; i++) {
-        b->arms[i] = (struct arm){ .routine = i };
+        b->arms[i] = (struct bench_arm){ .routine = i };
         double ns = quick_ns(b, i);
         if (i == 0)
             recorded_ns = ns;
@@ -219,28 +66,28 @@ void measure_screen(void *job, void *message)
     struct measure_screen *out = message;
     struct fault fault = { .text = "" };
     struct bench b = { .setup = j->setup, .signature = j->signature };
-    enum status st = open_bench(&b, &fault);
-    struct rotation_options buffers = buffers_of(&b, 0);
+    enum status st = bench_open(&b, &fault);
+    struct rotation_options buffers = bench_buffers(&b, 0);
     if (st == ST_OK)
         st = rotation_open(&b.rotation, j->setup->backend, b.session, b.signature, &buffers);
     if (st == ST_OK)
         screen_routines(&b, out);
     rotation_close(&b.rotation);
-    close_bench(&b, out->is_known);
+    bench_close(&b, out->is_known);
 }
 
 struct routine_context {
     struct bench *bench;
-    struct arm arm;
+    struct bench_arm arm;
 };
 
 static int run_arm(void *context, const struct tilewise_args *args)
 {
     struct routine_context *c = context;
-    return call_arm(c->bench, &c->arm, args);
+    return bench_call(c->bench, &c->arm, args);
 }
 
-static void verify_arm(struct bench *b, struct arm arm, size_t scratch_bytes,
+static void verify_arm(struct bench *b, struct bench_arm arm, size_t scratch_bytes,
                        struct verify_report *report)
 {
     struct routine_context context = { b, arm }, recorded = { b, { .routine = 0 } };
@@ -252,7 +99,7 @@ static void verify_arm(struct bench *b, struct arm arm, size_t scratch_bytes,
         .device_reference = b->setup->device_reference,
         .run = run_arm,
         .context = &context,
-        .twin = b->setup->bitwise && arm.is_candidate ? run_arm : NULL,
+        .twin = b->setup->bitwise && arm.kind == BENCH_CANDIDATE ? run_arm : NULL,
         .twin_context = &recorded,
         .scratch_bytes = scratch_bytes,
         .kappa = backend_kappa(b->setup->backend, b->signature),
@@ -265,17 +112,17 @@ static void verify_arm(struct bench *b, struct arm arm, size_t scratch_bytes,
  * results. */
 static void choose_arms(struct bench *b, const struct measure_screen *screen)
 {
-    b->arms[b->narms++] = (struct arm){ .routine = 0 };
-    b->arms[b->narms++] = (struct arm){ .routine = 0 };
+    b->arms[b->narms++] = (struct bench_arm){ .routine = 0 };
+    b->arms[b->narms++] = (struct bench_arm){ .routine = 0 };
     for (size_t i = 0; i < screen->count; i++)
-        b->arms[b->narms++] = (struct arm){ .routine = screen->routine[i] };
+        b->arms[b->narms++] = (struct bench_arm){ .routine = screen->routine[i] };
     if (b->setup->backend->screens)
         return;
     for (size_t i = 1; i < b->routines.count && b->narms < TIMING_ARMS_MAX; i++) {
         struct verify_report report;
-        verify_arm(b, (struct arm){ .routine = i }, 0, &report);
+        verify_arm(b, (struct bench_arm){ .routine = i }, 0, &report);
         if (report.status == RESULT_PASSED || report.status == RESULT_NOT_VERIFIED)
-            b->arms[b->narms++] = (struct arm){ .routine = i };
+            b->arms[b->narms++] = (struct bench_arm){ .routine = i };
     }
 }
 
@@ -328,9 +175,9 @@ static void time_baseline(struct bench *b, const struct measure_baseline_job *j,
 {
     struct timing_samples samples;
     choose_arms(b, &j->screen);
-    enum status st = time_arms(b, j->budget_ns, 0, &samples);
+    enum status st = bench_time(b, j->budget_ns, 0, &samples);
     if (st != ST_OK) {
-        measure_no_baseline(out, RESULT_SKIPPED, complaint_of(b, st));
+        measure_no_baseline(out, RESULT_SKIPPED, bench_complaint(b, st));
         return;
     }
     const bool none[TIMING_ARMS_MAX] = { false };
@@ -355,11 +202,11 @@ void measure_baseline(void *job, void *message)
     struct measure_baseline *out = message;
     struct fault fault = { .text = "" };
     struct bench b = { .setup = j->setup, .signature = j->signature };
-    if (open_bench(&b, &fault) == ST_OK)
+    if (bench_open(&b, &fault) == ST_OK)
         time_baseline(&b, j, out);
     else
         measure_no_baseline(out, RESULT_UNSUPPORTED, fault.text);
-    close_bench(&b, out->status == RESULT_PASSED);
+    bench_close(&b, out->status == RESULT_PASSED);
 }
 
 /* As many calls as a timed burst has, as cold. */
@@ -369,18 +216,18 @@ void measure_kernels(void *job, void *message)
     struct kernel_times *out = message;
     struct fault fault = { .text = "" };
     struct bench b = { .setup = j->setup, .signature = j->signature };
-    struct backend_burst recorded = { .step = step, .context = &b, .calls = j->calls };
+    struct backend_burst recorded = { .step = bench_step, .context = &b, .calls = j->calls };
     recorded.cold = j->setup->cold;
     b.current = &b.arms[0];
     *out = (struct kernel_times){ .ns = NAN };
-    enum status st = open_bench(&b, &fault);
-    struct rotation_options buffers = buffers_of(&b, 0);
+    enum status st = bench_open(&b, &fault);
+    struct rotation_options buffers = bench_buffers(&b, 0);
     if (st == ST_OK)
         st = rotation_open(&b.rotation, j->setup->backend, b.session, b.signature, &buffers);
     if (st == ST_OK)
         kernel_times_measure(j->setup->backend, b.session, &recorded, out);
     rotation_close(&b.rotation);
-    close_bench(&b, st == ST_OK);
+    bench_close(&b, st == ST_OK);
 }
 
 static void judge_candidate(struct bench *b, const struct measure_candidate_job *j,
@@ -416,7 +263,7 @@ static void examine(struct bench *b, const struct measure_candidate_job *j,
         measure_no_candidate(out, RESULT_SKIPPED, "its scratch does not fit the memory budget");
         return;
     }
-    verify_arm(b, (struct arm){ .is_candidate = true }, scratch, &report);
+    verify_arm(b, (struct bench_arm){ .kind = BENCH_CANDIDATE }, scratch, &report);
     out->status = report.status;
     out->deterministic = report.deterministic && !(c->flags & TILEWISE_CANDIDATE_VARIES);
     out->worst_error = report.worst_error;
@@ -425,15 +272,15 @@ static void examine(struct bench *b, const struct measure_candidate_job *j,
              refused_to_run ? candidates_complaint(c, report.reason) : report.reason);
     if (report.status != RESULT_PASSED || b->setup->check_only)
         return;
-    b->arms[b->narms++] = (struct arm){ .routine = j->best };
-    b->arms[b->narms++] = (struct arm){ .is_candidate = true };
+    b->arms[b->narms++] = (struct bench_arm){ .routine = j->best };
+    b->arms[b->narms++] = (struct bench_arm){ .kind = BENCH_CANDIDATE };
     if (j->best != 0)
-        b->arms[b->narms++] = (struct arm){ .routine = 0 };
-    enum status st = time_arms(b, j->budget_ns, scratch, &samples);
+        b->arms[b->narms++] = (struct bench_arm){ .routine = 0 };
+    enum status st = bench_time(b, j->budget_ns, scratch, &samples);
     if (st == ST_OK)
         judge_candidate(b, j, &samples, out);
     else
-        snprintf(out->reason, sizeof out->reason, "not timed: %.150s", complaint_of(b, st));
+        snprintf(out->reason, sizeof out->reason, "not timed: %.150s", bench_complaint(b, st));
 }
 
 void measure_offers(void *job, void *message)
@@ -474,7 +321,7 @@ void measure_candidate(void *job, void *message)
     measure_no_candidate(out, RESULT_UNSUPPORTED, "");
     if (strcmp(c->target, j->setup->backend->name) != 0 || !c->supports(c, j->signature))
         return; /* who broke at that question is asked again, here on his own */
-    if (open_bench(&b, &fault) != ST_OK)
+    if (bench_open(&b, &fault) != ST_OK)
         measure_no_candidate(out, RESULT_SKIPPED, fault.text);
     else if (!measure_begin_candidate(c))
         measure_no_candidate(out, RESULT_UNSUPPORTED,
@@ -482,7 +329,7 @@ void measure_candidate(void *job, void *message)
     else
         examine(&b, j, out);
     bool untimed = out->status == RESULT_PASSED && out->reason[0];
-    close_bench(&b,
+    bench_close(&b,
                 !untimed && (out->status == RESULT_PASSED || out->status == RESULT_UNSUPPORTED ||
                              out->status == RESULT_NOT_VERIFIED));
 }

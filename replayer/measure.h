@@ -9,6 +9,7 @@
 
 #include "replayer/backend.h"
 #include "replayer/candidates.h"
+#include "replayer/companion.h"
 #include "replayer/compare.h"
 #include "replayer/kernel_times.h"
 #include "replayer/timing.h"
@@ -85,6 +86,24 @@ void measure_baseline(void *job, void *message);
 /* One without numbers, and why. */
 void measure_no_baseline(struct measure_baseline *out, enum result_status status,
                          const char *reason);
+
+/* The same call by another program, against the recorded one. */
+struct measure_second_job {
+    const struct measure_setup *setup;
+    const struct tilewise_signature *signature;
+    const struct companion *companion;
+    double budget_ns;
+};
+struct measure_second {
+    enum result_status status; /* PASSED: there are times */
+    char reason[MEASURE_REASON_BYTES];
+    char call[COMPANION_TEXT_BYTES]; /* "torch.mm" */
+    double time_ns;
+    struct stats_interval ratio; /* recorded / second */
+};
+void measure_second(void *job, void *message);
+/* One without numbers, and why. */
+void measure_no_second(struct measure_second *out, enum result_status status, const char *reason);
 
 /* The kernels of the recorded call, as it was timed. Behind all timing: see backend->kernels. */
 struct measure_kernels_job {

@@ -72,6 +72,10 @@ static enum status put_case(struct replay_state *r, size_t item)
     const struct replay_row *row = &r->rows[replay_is_own(r, item) || !chosen ? item : p->twin];
     struct result_candidate candidates[CANDIDATES_MAX];
     size_t count = 0;
+    char second[2 * COMPANION_TEXT_BYTES + 2] = "";
+    if (chosen && r->o->companion)
+        snprintf(second, sizeof second, "%s%s%s", r->o->companion->name,
+                 row->second.call[0] ? ": " : "", row->second.call);
     for (size_t i = 0; chosen && row->candidates && i < r->o->candidates->count; i++)
         if (row->candidates[i].status != RESULT_UNSUPPORTED || row->candidates[i].reason[0])
             candidates[count++] = candidate_row(r->o->candidates->row[i], &row->candidates[i]);
@@ -93,6 +97,12 @@ static enum status put_case(struct replay_state *r, size_t item)
         .kernels = (char *)(chosen ? row->kernels.names : ""),
         .recorded_ns = recorded_ns(r, p),
         .noise = chosen ? row->baseline.noise : NAN,
+        .second = second,
+        .second_reason = (char *)(chosen ? row->second.reason : ""),
+        .second_ns = chosen ? row->second.time_ns : NAN,
+        .second_ratio = chosen ? row->second.ratio.mid : NAN,
+        .second_lo = chosen ? row->second.ratio.lo : NAN,
+        .second_hi = chosen ? row->second.ratio.hi : NAN,
         .ncandidates = count,
         .candidates = candidates,
     };

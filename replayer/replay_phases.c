@@ -198,31 +198,56 @@ static void skip_kernels(struct replay_state *r, size_t item)
     (void)item;
 }
 
-static bool has_screen(const struct backend *backend)
+static void run_second(struct replay_state *r, size_t item, double budget_s)
 {
-    return backend->screens;
+    struct measure_second *out = &r->rows[item].second;
+    struct isolate_end end;
+    struct measure_second_job job = { &r->o->setup, &r->o->plan->items[item].signature,
+                                      r->o->companion, timing_ns(budget_s) };
+    if (r->rows[item].baseline.status != RESULT_PASSED)
+        return;
+    serve(r, item, &(struct isolate_job){ measure_second, &job, sizeof job, out, sizeof *out },
+          &end);
+    if (end.status != RESULT_PASSED)
+        measure_no_second(out, end.status, end.reason);
 }
 
-static bool has_baseline(const struct backend *backend)
+static void skip_second(struct replay_state *r, size_t item)
 {
-    return backend->baseline != NULL;
+    measure_no_second(&r->rows[item].second, RESULT_SKIPPED, budget_spent);
 }
 
-static bool has_kernels(const struct backend *backend)
+static bool has_screen(const struct replay_options *o)
 {
-    return backend->kernels != NULL;
+    return o->setup.backend->screens;
+}
+
+static bool has_baseline(const struct replay_options *o)
+{
+    return o->setup.backend->baseline != NULL;
+}
+
+static bool has_second(const struct replay_options *o)
+{
+    return o->companion != NULL;
+}
+
+static bool has_kernels(const struct replay_options *o)
+{
+    return o->setup.backend->kernels != NULL;
 }
 
 /* In their order. The candidates have what is left of the cases' time. */
 static const struct phase {
     const char *name;
     double part; /* of the cases' time */
-    bool (*is_of)(const struct backend *backend);
+    bool (*is_of)(const struct replay_options *options);
     void (*run)(struct replay_state *r, size_t item, double budget_s);
     void (*skip)(struct replay_state *r, size_t item); /* no time is left */
 } phases[] = {
     { "routines of the library", 0.15, has_screen, run_screen, skip_screen },
     { "baseline", 0.3, has_baseline, run_baseline, skip_baseline },
+    { "second baseline", 0.15, has_second, run_second, skip_second },
     { "kernels of the baseline", 0.05, has_kernels, run_kernels, skip_kernels },
 };
 enum { PHASES = sizeof phases / sizeof phases[0] };
@@ -231,7 +256,7 @@ size_t replay_steps(const struct replay_state *r)
 {
     size_t steps = r->o->candidates->count;
     for (size_t i = 0; i < PHASES && !r->o->setup.check_only; i++)
-        steps += phases[i].is_of(r->o->setup.backend);
+        steps += phases[i].is_of(r->o);
     return count_chosen(r) * steps;
 }
 
@@ -257,10 +282,11 @@ void replay_measure_baselines(struct replay_state *r)
     double part = 0;
     for (size_t i = 0; i < r->o->plan->nitems; i++) {
         measure_no_baseline(&r->rows[i].baseline, RESULT_NOT_VERIFIED, "");
+        measure_no_second(&r->rows[i].second, RESULT_NOT_VERIFIED, "");
         r->rows[i].kernels.ns = NAN;
     }
     for (size_t i = 0; i < PHASES && !r->o->setup.check_only; i++)
-        if (phases[i].is_of(r->o->setup.backend))
+        if (phases[i].is_of(r->o))
             run_phase(r, &phases[i], end_of(r, part += phases[i].part));
 }
 

@@ -14,6 +14,7 @@ struct replay_row {
     struct measure_screen screen;
     char unscreened[128]; /* why nothing is known */
     struct measure_baseline baseline;
+    struct measure_second second;
     struct kernel_times kernels;          /* of the recorded call */
     struct measure_candidate *candidates; /* one per candidate; NULL if not measured */
 };

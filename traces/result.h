@@ -89,6 +89,10 @@ struct result_case {
     double noise;        /* 95 % band of |ln ratio| between two runs of the recorded call */
     double recorded_ns;  /* what kernel_ns (else baseline_recorded_ns) is held against: recorded
                             time of one call on the device; NaN: not recorded */
+    char *second;        /* second baseline and its call: "PyTorch 2.11.0: torch.mm"; "": none */
+    char *second_reason; /* why it has no time */
+    double second_ns;    /* median */
+    double second_ratio, second_lo, second_hi; /* recorded call / second, 95 % interval */
     size_t ncandidates;
     struct result_candidate *candidates;
 };

@@ -92,6 +92,12 @@ const struct resultrow_field resultrow_case[] = {
     CASE(16, ROW_TEXT, kernels),
     CASE(17, ROW_REAL, recorded_ns),
     CASE(18, ROW_REAL, noise),
+    CASE(19, ROW_TEXT, second),
+    CASE(20, ROW_TEXT, second_reason),
+    CASE(21, ROW_REAL, second_ns),
+    CASE(22, ROW_REAL, second_ratio),
+    CASE(23, ROW_REAL, second_lo),
+    CASE(24, ROW_REAL, second_hi),
     { 0, ROW_TEXT, 0 },
 };
 
