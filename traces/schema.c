@@ -10,162 +10,16 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "traces/scalar.h"
 #include "traces/suggest.h"
 
 enum { DEPTH_MAX = 16, FIELDS_MAX = 64, BYTES_PER_BRACKET = 16 };
-
-/* Texts of a file outlive the parser and are never freed: this list keeps them in sight of leak
- * checkers. */
-static struct kept {
-    struct kept *next;
-    char text[];
-} * all_kept;
-
-static const char *keep(const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    struct kept *k = malloc(sizeof *k + bytes);
-    if (!k)
-        return NULL;
-    memcpy(k->text, text, bytes);
-    k->next = all_kept;
-    all_kept = k;
-    return k->text;
-}
-
-static const char *const type_words[] = {
-    [SCHEMA_FLAG] = "true or false",
-    [SCHEMA_TEXT] = "a text",
-    [SCHEMA_COUNT] = "a whole number",
-    [SCHEMA_BYTES] = "a size like 512M",
-    [SCHEMA_SECONDS] = "a time like 1.5s",
-    [SCHEMA_REAL] = "a number",
-    [SCHEMA_CHOICE] = "one of the choices",
-    [SCHEMA_WORD] = "one of the choices",
-    [SCHEMA_OWN] = "a text",
-    [SCHEMA_MAP] = "a map",
-    [SCHEMA_LIST] = "a list",
-    [SCHEMA_ANY] = "anything",
-};
-
-/* The place of `text` in "a|b|c"; -1: it is none of them, and the nearest stands in `near`. */
-static int64_t find_choice(const char *choices, const char *text, char near[64])
-{
-    const char *best = NULL;
-    int64_t place = 0;
-    for (const char *p = choices; *p; place++) {
-        size_t length = strcspn(p, "|");
-        char word[64];
-        snprintf(word, sizeof word, "%.*s", (int)length, p);
-        if (strcmp(word, text) == 0)
-            return place;
-        const char *before = best;
-        suggest_offer(text, word, &best);
-        if (best != before)
-            best = strcpy(near, word);
-        p += length + (p[length] == '|');
-    }
-    return -1;
-}
-
-static enum status set_text(const struct schema_field *field, const char *text, struct fault *fault)
-{
-    const char *kept = keep(text);
-    if (!kept)
-        return fault_set(fault, ST_NOMEM, "out of memory");
-    *(const char **)field->value = kept;
-    return ST_OK;
-}
-
-static enum status set_choice(const struct schema_field *field, const char *text,
-                              struct fault *fault)
-{
-    char near[64] = "";
-    int64_t place = find_choice(field->choices, text, near);
-    if (place < 0)
-        return fault_set(fault, ST_INVALID, "expects one of %s, not '%s'%s%s%s", field->choices,
-                         text, near[0] ? " (did you mean '" : "", near, near[0] ? "'?)" : "");
-    if (field->type == SCHEMA_CHOICE)
-        return set_text(field, text, fault);
-    *(uint64_t *)field->value = (uint64_t)place;
-    return ST_OK;
-}
-
-static enum status wrong_type(const struct schema_field *field, const char *text,
-                              struct fault *fault)
-{
-    if (!*text)
-        return fault_set(fault, ST_INVALID, "expects %s, and has no value",
-                         type_words[field->type]);
-    return fault_set(fault, ST_INVALID, "expects %s, not '%s'", type_words[field->type], text);
-}
-
-static bool in_range(const struct schema_field *field, double value)
-{
-    return (field->min == 0 && field->max == 0) || (value >= field->min && value <= field->max);
-}
-
-static enum status set_whole(const struct schema_field *field, const char *text,
-                             struct fault *fault)
-{
-    uint64_t value;
-    bool good =
-        field->type == SCHEMA_COUNT ? scalar_count(text, &value) : scalar_bytes(text, &value);
-    if (!good)
-        return wrong_type(field, text, fault);
-    if (!in_range(field, (double)value))
-        return fault_set(fault, ST_INVALID, "expects %s from %.0f to %.0f, not '%s'",
-                         type_words[field->type], field->min, field->max, text);
-    *(uint64_t *)field->value = value;
-    return ST_OK;
-}
-
-static enum status set_real(const struct schema_field *field, const char *text, struct fault *fault)
-{
-    double value;
-    bool good =
-        field->type == SCHEMA_REAL ? scalar_real(text, &value) : scalar_seconds(text, &value);
-    if (!good)
-        return wrong_type(field, text, fault);
-    if (!in_range(field, value))
-        return fault_set(fault, ST_INVALID, "expects %s from %g to %g, not '%s'",
-                         type_words[field->type], field->min, field->max, text);
-    *(double *)field->value = value;
-    return ST_OK;
-}
-
-enum status schema_set(const struct schema_field *field, const char *text, struct fault *fault)
-{
-    switch (field->type) {
-    case SCHEMA_FLAG:
-        return scalar_flag(text, field->value) ? ST_OK : wrong_type(field, text, fault);
-    case SCHEMA_TEXT:
-        return set_text(field, text, fault);
-    case SCHEMA_CHOICE:
-    case SCHEMA_WORD:
-        return set_choice(field, text, fault);
-    case SCHEMA_COUNT:
-    case SCHEMA_BYTES:
-        return set_whole(field, text, fault);
-    case SCHEMA_SECONDS:
-    case SCHEMA_REAL:
-        return set_real(field, text, fault);
-    case SCHEMA_ANY:
-        return ST_OK;
-    case SCHEMA_OWN:
-    case SCHEMA_MAP:
-    case SCHEMA_LIST:
-        break;
-    }
-    return wrong_type(field, text, fault);
-}
 
 /* The walk over libyaml's events. */
 struct walk {
     yaml_parser_t parser;
     yaml_event_t event; /* the one that is being looked at; always deletable */
-    const char *name;
+    const char *name, *text;
+    size_t bytes;
     struct fault *fault;
 };
 
@@ -188,6 +42,20 @@ static enum status complain(struct walk *w, const char *format, ...)
     return complain_at(w, w->event.start_mark, text);
 }
 
+/* What is no text at all has an offset in bytes, not a mark. */
+static yaml_mark_t place_of_problem(const struct walk *w)
+{
+    yaml_mark_t mark = { 0, 0, 0 };
+    if (w->parser.error != YAML_READER_ERROR)
+        return w->parser.problem_mark;
+    for (size_t i = 0; i < w->parser.problem_offset && i < w->bytes; i++) {
+        bool ends = w->text[i] == '\n', goes_on = ((unsigned char)w->text[i] & 0xc0) == 0x80;
+        mark.line += ends;
+        mark.column = ends ? 0 : mark.column + !goes_on;
+    }
+    return mark;
+}
+
 /* Step to the next event; refuses what no file of ours needs. */
 static enum status step(struct walk *w)
 {
@@ -195,7 +63,7 @@ static enum status step(struct walk *w)
     if (!yaml_parser_parse(&w->parser, &w->event)) {
         if (w->parser.error == YAML_MEMORY_ERROR)
             return fault_set(w->fault, ST_NOMEM, "%s: out of memory", w->name);
-        return complain_at(w, w->parser.problem_mark,
+        return complain_at(w, place_of_problem(w),
                            w->parser.problem ? w->parser.problem : "not YAML");
     }
     const yaml_event_t *e = &w->event;
@@ -262,7 +130,7 @@ static enum status wrong_kind(struct walk *w, const struct schema_field *field)
         [YAML_MAPPING_START_EVENT] = "a map",
         [YAML_SEQUENCE_START_EVENT] = "a list",
     };
-    return complain(w, "%s expects %s, not %s", field->name, type_words[field->type],
+    return complain(w, "%s expects %s, not %s", field->name, schema_type_name(field->type),
                     kinds[w->event.type]);
 }
 
@@ -295,7 +163,7 @@ static enum status read_value(struct walk *w, const struct schema_field *field)
         return read_own(w, field);
     if (quoted && !wants_text)
         return complain(w, "%s expects %s, not a quoted text", field->name,
-                        type_words[field->type]);
+                        schema_type_name(field->type));
     struct fault fault;
     enum status st = schema_set(field, text, &fault);
     if (st == ST_INVALID)
@@ -463,7 +331,7 @@ enum status schema_read_text(const struct schema_field *fields, const char *name
         return fault_set(fault, ST_LIMIT, "%s: longer than %zu KiB", name, bytes_max >> 10);
     if (count_brackets(text, bytes) > brackets_max)
         return fault_set(fault, ST_LIMIT, "%s: more than %zu brackets", name, brackets_max);
-    struct walk w = { .name = name, .fault = fault };
+    struct walk w = { .name = name, .text = text, .bytes = bytes, .fault = fault };
     if (!yaml_parser_initialize(&w.parser))
         return fault_set(fault, ST_NOMEM, "%s: out of memory", name);
     yaml_parser_set_input_string(&w.parser, (const unsigned char *)text, bytes);

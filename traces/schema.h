@@ -30,6 +30,9 @@ enum schema_type {
     SCHEMA_ANY,     /* no variable: whatever stands there is passed over */
 };
 
+/* What a value of this type looks like, for a message: "a number". */
+const char *schema_type_name(enum schema_type type);
+
 /* An item of a list has been read into the variables of `fields`: take it, and set them to what the
  * next item is to find. INVALID: the fault holds only what is wrong; the reader puts the place of
  * the item before it. */

@@ -158,7 +158,9 @@ Test(schema, broken_yaml_names_the_place)
 {
     refuse("windows: 4\nheat\n", "p.yaml:3:1: could not find expected ':'");
     refuse("heat: {high: 1,\n", "p.yaml:2:1: did not find expected node content");
-    cr_assert_eq(read_yaml("windows: \"\x01\"\n"), ST_INVALID);
+    refuse("windows: 4\nstrict: \"\xc3\xa4\x01\"\n",
+           "p.yaml:2:11: control characters are not allowed");
+    refuse("heat: \xff\n", "p.yaml:1:7: invalid leading UTF-8 octet");
     cr_assert_eq(read_yaml("\xff\xfe\xff"), ST_INVALID);
 }
 
