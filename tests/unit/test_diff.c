@@ -84,6 +84,18 @@ Test(diff, mixes_without_a_common_shape_are_one_bit_apart)
     diff_free(d);
 }
 
+Test(diff, the_permutation_null_is_that_of_all_splits)
+{
+    /* Eight windows a side, four blocks of two, of one shape before and of another after. A random
+     * split has k of the four first blocks from before: 0 bits for k = 2 (36 of 70), 1 - H(1/4) for
+     * 1 and 3 (32), 1 for 0 and 4 (2), so the 95th percentile is the one in the middle. */
+    const uint64_t one[] = { 400, 0 }, other[] = { 0, 400 }, ns[] = { 1000, 1000 };
+    struct diff *d = compare(steady(8, 2, one, ns), steady(8, 2, other, ns));
+    cr_assert(is_near(d->ops[0].drift.null95, 1 - (0.25 * 2 + 0.75 * log2(4 / 3.0))));
+    cr_assert(fabs(d->ops[0].drift.p - 2 / 70.0) <= 0.015);
+    diff_free(d);
+}
+
 /* Phases come in blocks of windows: both recordings have both, in different order. */
 Test(diff, phases_of_a_load_are_within_the_null)
 {

@@ -101,6 +101,21 @@ Test(mix, effective_shapes_by_hand)
     mix_free(&mix);
 }
 
+Test(mix, halves_of_halves_are_four_effective_shapes)
+{
+    /* 1/2, 1/4, ..., the last two equal: H = 2 - 2^(2 - n) bits. 15/16 are held by four shapes. */
+    struct fixture *f = fixture_new(1);
+    for (int i = 1; i <= 12; i++) {
+        struct tilewise_signature s = fixture_gemm(i, 1, 1);
+        fixture_calls(f, 0, &s, 1, 1u << (i < 12 ? 12 - i : 1));
+    }
+    fixture_done(f);
+    struct mix mix = mix_of(f);
+    cr_assert_float_eq(mix_effective(&mix), exp2(2 - exp2(-10)), 1e-9);
+    cr_assert_eq(mix_k90(&mix), 4);
+    mix_free(&mix);
+}
+
 Test(mix, k90_counts_the_fewest_shapes)
 {
     /* 50, 30, 10, 10 %: the first three hold exactly 90 %. */
@@ -263,6 +278,23 @@ Test(mix, sampling_noise_stays_within_the_null)
     mix_free(&mix);
 }
 
+Test(mix, the_null_of_two_windows_is_chi_square)
+{
+    /* Two equal shapes, n calls a window: the divergence is chi-square with one degree of freedom
+     * over 4 n ln 2, and its 95th percentile 3.841 of that. */
+    struct fixture *f = fixture_new(2);
+    for (size_t w = 0; w < 2; w++)
+        for (int i = 0; i < 2; i++) {
+            struct tilewise_signature s = fixture_gemm(i + 1, 1, 1);
+            fixture_calls(f, w, &s, 500, 10);
+        }
+    fixture_done(f);
+    struct mix mix = mix_of(f);
+    double want = 3.841 / (4 * 1000 * log(2));
+    cr_assert_float_eq(mix_drift(&mix, (struct prng){ 1 }).null95, want, 0.3 * want);
+    mix_free(&mix);
+}
+
 Test(mix, the_same_seed_gives_the_same_null)
 {
     struct mix mix = mix_of(uniform(12, 30));
@@ -368,6 +400,37 @@ Test(stability, few_constant_shapes_are_stable, .init = setup)
     cr_assert_not(st.moving[SHAPE_N]);
     cr_assert_not(st.moving[SHAPE_K]);
     cr_assert_not(st.moving[SHAPE_BATCH]);
+}
+
+/* Every dimension of `moves` has so many values, of equal time; the others one. */
+static struct stability moving(const bool *moves, int values)
+{
+    struct fixture *f = fixture_new(12);
+    for (size_t w = 0; w < 12; w++)
+        for (int i = 0; i < values; i++) {
+            struct tilewise_signature s = fixture_gemm(64, 64, 64);
+            int64_t *const at[] = { &s.m, &s.n, &s.k, &s.batch };
+            for (int d = 0; d < SHAPE_DIMENSIONS; d++)
+                *at[d] = moves[d] ? 16 * (i + 1) : 64;
+            fixture_calls(f, w, &s, 100, 50);
+        }
+    fixture_done(f);
+    return measure(f);
+}
+
+Test(stability, the_dimension_that_moves_is_named, .init = setup)
+{
+    for (unsigned set = 0; set < 1u << SHAPE_DIMENSIONS; set++) {
+        bool moves[SHAPE_DIMENSIONS];
+        for (int d = 0; d < SHAPE_DIMENSIONS; d++)
+            moves[d] = set >> d & 1;
+        struct stability five = moving(moves, 5), four = moving(moves, 4);
+        for (int d = 0; d < SHAPE_DIMENSIONS; d++) {
+            cr_expect_eq(five.moving[d], moves[d], "set %u, dimension %d", set, d);
+            cr_expect_float_eq(five.effective[d], moves[d] ? 5 : 1, 1e-9);
+            cr_expect_not(four.moving[d], "four fixed widths do not move");
+        }
+    }
 }
 
 /* Lengths 1..`longest`, each often enough, in every window. */
