@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/causal_spans.h"
 #include "analysis/causal_threads.h"
 #include "analysis/quantile.h"
 
@@ -95,13 +96,6 @@ static enum status reserve(struct causal_streams *s, size_t count)
                : ST_NOMEM;
 }
 
-/* Clocks of host and GPU differ by a little: nothing is launched after it began. */
-static uint64_t launch_of(const struct causal_work *w)
-{
-    return w->launch_ns < w->start_ns || w->launch_ns == CAUSAL_NO_TIME ? w->launch_ns
-                                                                        : w->start_ns;
-}
-
 static double from_to(uint64_t from_ns, uint64_t to_ns)
 {
     return (double)to_ns - (double)from_ns;
@@ -117,7 +111,7 @@ static void collect_launches(struct causal_streams *s)
 {
     size_t known = 0, distinct = 0;
     for (size_t i = 0; i < s->window->count; i++) {
-        uint64_t at_ns = launch_of(&s->window->work[i]);
+        uint64_t at_ns = causal_spans_launch(&s->window->work[i]);
         if (at_ns != CAUSAL_NO_TIME)
             s->launches[known++] = (struct launch){ at_ns, none };
     }
@@ -143,7 +137,7 @@ static void measure_latency(struct causal_streams *s)
     size_t count = 0;
     s->latency_ns = 0;
     for (size_t i = 0; i < s->window->count; i++) {
-        uint64_t at_ns = launch_of(&s->window->work[i]);
+        uint64_t at_ns = causal_spans_launch(&s->window->work[i]);
         if (at_ns == CAUSAL_NO_TIME)
             continue;
         double latency = (double)(s->window->work[i].start_ns - at_ns);
@@ -227,7 +221,7 @@ static bool is_lockstep(struct causal_streams *s)
 static bool is_read_back(const struct causal_streams *s, size_t j)
 {
     const struct causal_work *w = &s->window->work[s->launches[j].awaited];
-    return w->is_readback && launch_of(w) == s->launches[j - 1].at_ns;
+    return w->is_readback && causal_spans_launch(w) == s->launches[j - 1].at_ns;
 }
 
 /* Or it stopped for long, most of the time the GPU was at work, and it went on soon after. */
@@ -269,7 +263,7 @@ static void explain(struct causal_streams *s, size_t at, size_t ended)
 {
     const struct causal_work *work = s->window->work, *w = &work[at];
     struct node *n = &s->nodes[at];
-    uint64_t launch_ns = launch_of(w);
+    uint64_t launch_ns = causal_spans_launch(w);
     double launched = n->launch == none ? -1 : (double)launch_ns + s->latency_ns;
     double before = n->before == none ? -1 : (double)work[n->before].end_ns;
     double ready = launched > before ? launched : before;
@@ -330,13 +324,32 @@ static void plan(struct causal_streams *s)
     for (size_t i = 0, ended = 0; i < s->window->count; i++) {
         while (ended < s->window->count && work[s->by_end[ended]].end_ns <= work[i].start_ns)
             ended++;
-        s->nodes[i].launch = find_launch(s, launch_of(&work[i]));
+        s->nodes[i].launch = find_launch(s, causal_spans_launch(&work[i]));
         explain(s, i, ended);
     }
 }
 
-/* When does the host launch this? The launch before it and what it waits for are placed. */
-static void place_launch(struct causal_streams *s, size_t j)
+/* What had ended before a launch, of the work that is placed: when is all of it over now? */
+struct ended {
+    size_t count; /* in order of the recorded ends */
+    double over_ns;
+};
+
+static void let_end(const struct causal_streams *s, struct ended *e, uint64_t at_ns, size_t placed)
+{
+    const struct causal_window *window = s->window;
+    for (; e->count < window->count; e->count++) {
+        size_t i = s->by_end[e->count];
+        if (window->work[i].end_ns > at_ns)
+            return;
+        if (i < placed && s->end_ns[i] > e->over_ns)
+            e->over_ns = s->end_ns[i];
+    }
+}
+
+/* When does the host launch this? The launch before it and what it waits for are placed. Which
+ * stream it waited for is not recorded: it is taken to have waited for all of them. */
+static void place_launch(struct causal_streams *s, size_t j, const struct ended *ended)
 {
     const struct launch *l = &s->launches[j];
     if (j == 0) {
@@ -349,7 +362,7 @@ static void place_launch(struct causal_streams *s, size_t j)
         return;
     }
     double own = s->launched_ns[j - 1] + (pause < s->usual_gap_ns ? pause : s->usual_gap_ns);
-    double resumed = s->end_ns[l->awaited] + from_to(s->window->work[l->awaited].end_ns, l->at_ns);
+    double resumed = ended->over_ns + from_to(s->window->work[l->awaited].end_ns, l->at_ns);
     s->launched_ns[j] = own > resumed ? own : resumed;
 }
 
@@ -365,11 +378,6 @@ static double start_of(const struct causal_streams *s, size_t at)
                     : n->cause == BY_OTHER  ? s->end_ns[n->other] + n->lag_ns
                                             : n->lag_ns;
     return caused > start ? caused : start;
-}
-
-static bool is_of(const struct causal_work *w, uint32_t group)
-{
-    return w->group[0] == group || w->group[1] == group;
 }
 
 /* When is the host done? It keeps what it did behind its last launch; where that was to wait for
@@ -394,12 +402,16 @@ static double replay(struct causal_streams *s, uint32_t group, double scale)
     const struct causal_window *window = s->window;
     double over = (double)window->begin_ns;
     uint64_t last_end_ns = window->begin_ns;
+    struct ended ended = { 0, 0 };
     size_t j = 0;
     for (size_t i = 0; i < window->count; i++) {
         const struct causal_work *w = &window->work[i];
-        for (; j < s->nlaunches && s->launches[j].at_ns <= w->start_ns; j++)
-            place_launch(s, j);
-        double duration = (double)(w->end_ns - w->start_ns) * (is_of(w, group) ? scale : 1);
+        for (; j < s->nlaunches && s->launches[j].at_ns <= w->start_ns; j++) {
+            let_end(s, &ended, s->launches[j].at_ns, i);
+            place_launch(s, j, &ended);
+        }
+        double duration =
+            (double)(w->end_ns - w->start_ns) * (causal_spans_is_of(w, group) ? scale : 1);
         s->end_ns[i] = start_of(s, i) + duration;
         over = s->end_ns[i] > over ? s->end_ns[i] : over;
         last_end_ns = w->end_ns > last_end_ns ? w->end_ns : last_end_ns;
@@ -415,48 +427,11 @@ static double origin_of(const struct causal_streams *s)
     if (window->count == 0)
         return (double)window->begin_ns;
     const struct causal_work *first = &window->work[0];
-    uint64_t launch_ns = launch_of(first);
+    uint64_t launch_ns = causal_spans_launch(first);
     bool behind = launch_ns != CAUSAL_NO_TIME &&
                   from_to(launch_ns, first->start_ns) > s->latency_ns + BACKLOG_NS;
     return behind || first->start_ns < window->begin_ns ? (double)first->start_ns
                                                         : (double)window->begin_ns;
-}
-
-/* Length of the union of a selection of the work, which comes in order of start. */
-static double union_ns(const struct causal_window *window, uint32_t group, enum causal_kind most)
-{
-    double length = 0;
-    uint64_t covered = 0;
-    for (size_t i = 0; i < window->count; i++) {
-        const struct causal_work *w = &window->work[i];
-        if (group == CAUSAL_NO_GROUP ? w->kind > most : !is_of(w, group))
-            continue;
-        uint64_t from = w->start_ns > covered ? w->start_ns : covered;
-        if (w->end_ns > from) {
-            length += (double)(w->end_ns - from);
-            covered = w->end_ns;
-        }
-    }
-    return length;
-}
-
-static void split_idle(const struct causal_streams *s, double origin, double over,
-                       struct causal_span *span)
-{
-    double covered = origin;
-    for (size_t i = 0; i < s->window->count; i++) {
-        const struct causal_work *w = &s->window->work[i];
-        double start = (double)w->start_ns, launched = (double)launch_of(w) + s->latency_ns;
-        if (start > covered && launch_of(w) != CAUSAL_NO_TIME && launched > covered) {
-            span->host_ns += (launched < start ? launched : start) - covered;
-            covered = launched < start ? launched : start;
-        }
-        if (start > covered)
-            span->wait_ns += start - covered;
-        covered = (double)w->end_ns > covered ? (double)w->end_ns : covered;
-    }
-    if (over > covered)
-        span->host_ns += over - covered;
 }
 
 static void mark_present(struct causal_streams *s)
@@ -476,19 +451,20 @@ enum status causal_streams_replay(struct causal_streams *s, const struct causal_
         return ST_NOMEM;
     plan(s);
     double origin = origin_of(s), over = replay(s, CAUSAL_NO_GROUP, 1);
-    double computing = union_ns(window, CAUSAL_NO_GROUP, CAUSAL_COMPUTE);
-    double kernels = union_ns(window, CAUSAL_NO_GROUP, CAUSAL_COMMUNICATION);
-    *span = (struct causal_span){ .span_ns = over - origin,
-                                  .busy_ns = union_ns(window, CAUSAL_NO_GROUP, CAUSAL_COPY) };
+    double computing = causal_spans_union(window, CAUSAL_NO_GROUP, CAUSAL_COMPUTE);
+    double kernels = causal_spans_union(window, CAUSAL_NO_GROUP, CAUSAL_COMMUNICATION);
+    *span =
+        (struct causal_span){ .span_ns = over - origin,
+                              .busy_ns = causal_spans_union(window, CAUSAL_NO_GROUP, CAUSAL_COPY) };
     span->communication_ns = kernels - computing;
     span->copy_ns = span->busy_ns - kernels;
-    split_idle(s, origin, over, span);
+    causal_spans_idle(window, s->latency_ns, origin, over, span);
     mark_present(s);
     for (uint32_t g = 0; g < s->groups; g++) {
         shares[g] = (struct causal_share){ 0 };
         if (!s->is_present[g])
             continue;
-        shares[g].active_ns = union_ns(window, g, CAUSAL_COPY);
+        shares[g].active_ns = causal_spans_union(window, g, CAUSAL_COPY);
         shares[g].saved_ns = (over - replay(s, g, CAUSAL_SCALE)) / (1 - CAUSAL_SCALE);
     }
     return ST_OK;

@@ -158,6 +158,25 @@ Test(causal_streams, what_hides_on_another_stream_has_none, .init = setup, .fini
     cr_assert_float_eq(heat(0), share(0), 0.03);
 }
 
+/* Each step ends when both streams do: the longer one at 0.8 saves 10 us, then the other holds it.
+ */
+Test(causal_streams, only_so_much_as_the_other_stream_leaves, .init = setup, .fini = done)
+{
+    double now = 0;
+    for (int step = 0; step < 50; step++) {
+        double one = now + 10, other = now + 11;
+        for (int i = 0; i < 5; i++) {
+            one = put(1, 0, now + 2 * i, one, 20);
+            other = put(2, 1, now + 2 * i + 1, other, i < 4 ? 18 : 17);
+        }
+        now = one + 40;
+    }
+    play(now);
+    cr_assert_float_eq(share(0), 100 / 150.0, 1e-3);
+    cr_assert_float_eq(heat(0), 10 / 0.2 / 150, 0.005);
+    cr_assert_float_eq(heat(1), 0, 0.005);
+}
+
 /* Stream 2 waits for an event of stream 1, and the next step of 1 for one of 2. */
 Test(causal_streams, dependent_streams_are_one_chain, .init = setup, .fini = done)
 {
