@@ -391,7 +391,12 @@ static void collect_notes(struct analysis *a)
             note(a, "the baseline of a replay ran with capped instructions: no verdict uses it");
     if (a->results->ndamage)
         note(a, "a result file is damaged: rows may be missing");
-    size_t unmatched = a->results->ncases;
+    if (a->elsewhere)
+        note(
+            a,
+            "%zu shape%s of a GPU replayed on a processor: nothing here uses that; replay on a GPU",
+            a->elsewhere, a->elsewhere == 1 ? " was" : "s were");
+    size_t unmatched = a->results->ncases - a->elsewhere;
     struct above above = { 0 };
     for (size_t i = 0; i < s->nsignatures; i++)
         if (a->result_of[i]) {
@@ -411,7 +416,8 @@ static enum status build(struct analysis *a)
 {
     enum status st = ST_NOMEM;
     a->notes = calloc(NOTES_MAX, sizeof *a->notes);
-    if (!a->notes || (st = match_results(&a->result_of, a->summary, a->results)) != ST_OK ||
+    if (!a->notes ||
+        (st = match_results(&a->result_of, &a->elsewhere, a->summary, a->results)) != ST_OK ||
         (st = build_shapes(a)) != ST_OK ||
         (st = build_groups(a, &a->ops, &a->nops, false)) != ST_OK ||
         (st = build_groups(a, &a->classes, &a->nclasses, true)) != ST_OK ||

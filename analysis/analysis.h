@@ -71,6 +71,7 @@ struct analysis {
     struct analysis_shape *shapes;        /* by work_ns, largest first */
     struct analysis_phase *phase_rows;    /* what the shapes point into */
     const struct result_case **result_of; /* per signature of the summary; NULL: not replayed */
+    size_t elsewhere;                     /* signatures of a GPU, replayed on a processor: NULL */
     char (*notes)[240];                   /* what a reader must know: results not believed, ... */
 };
 

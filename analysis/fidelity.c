@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/match.h"
 #include "analysis/quantile.h"
 
 static bool holds(const char *lines, const char *name)
@@ -48,15 +49,6 @@ static int compare_kernels(const struct summary *s, size_t index, const char *re
     return recorded == 0 ? -1 : same && recorded == count_lines(replayed);
 }
 
-/* Results without a recorded time of their own are of the CPU, or from before there was one. */
-static bool is_on_gpu(const struct result_set *results)
-{
-    for (size_t i = 0; i < results->nruns; i++)
-        if (results->runs[i].backend && strcmp(results->runs[i].backend, "cuda") == 0)
-            return true;
-    return false;
-}
-
 struct fidelity_row fidelity_row(const struct summary *s, const struct result_set *results,
                                  size_t index, const struct result_case *result)
 {
@@ -65,7 +57,9 @@ struct fidelity_row fidelity_row(const struct summary *s, const struct result_se
     if (result == NULL)
         return out;
     double mean_ns = row->calls ? (double)row->time_ns / (double)row->calls : NAN;
-    double recorded = is_on_gpu(results) || result->recorded_ns > 0 ? result->recorded_ns : mean_ns;
+    /* Results without a recorded time of their own are of the CPU, or from before there was one. */
+    double recorded =
+        match_has_gpu(results) || result->recorded_ns > 0 ? result->recorded_ns : mean_ns;
     bool by_kernels = result->kernel_ns > 0;
     double replayed = by_kernels ? result->kernel_ns : result->baseline_recorded_ns;
     out.same_kernels = compare_kernels(s, index, result->kernels);
@@ -74,12 +68,11 @@ struct fidelity_row fidelity_row(const struct summary *s, const struct result_se
     out.replayed_ns = replayed;
     out.recorded_ns = recorded;
     out.error = replayed / recorded - 1;
-    out.by_events = is_on_gpu(results) && !by_kernels;
+    out.by_events = match_has_gpu(results) && !by_kernels;
     return out;
 }
 
-/* "NVIDIA H200, 132 SMs, ..." is of the card "NVIDIA H200". */
-static bool is_of(const char *device, const char *card)
+bool fidelity_is_of(const char *device, const char *card)
 {
     size_t length = strlen(card);
     return strncmp(device, card, length) == 0 && (device[length] == '\0' || device[length] == ',');
@@ -90,7 +83,7 @@ static const char *find_other_card(const struct result_set *results)
     for (size_t i = 0; i < results->nruns; i++) {
         const struct result_run *run = &results->runs[i];
         if (run->trace_device && run->trace_device[0] && run->device &&
-            !is_of(run->device, run->trace_device))
+            !fidelity_is_of(run->device, run->trace_device))
             return run->trace_device;
     }
     return NULL;

@@ -28,6 +28,9 @@ struct fidelity {
     const char *other_card;   /* the traces' device where the replay's is another; else NULL */
 };
 
+/* Is a replay's device ("NVIDIA H200, 132 SMs, ...") of the card that a trace names? */
+bool fidelity_is_of(const char *device, const char *card);
+
 /* `index` of the summary's signature that was replayed as `result`. */
 struct fidelity_row fidelity_row(const struct summary *s, const struct result_set *results,
                                  size_t index, const struct result_case *result);

@@ -59,10 +59,20 @@ bool match_is_on_gpu(const struct summary *s, const struct tilewise_signature *s
     return false;
 }
 
-enum status match_results(const struct result_case ***out, const struct summary *s,
-                          const struct result_set *results)
+bool match_has_gpu(const struct result_set *results)
 {
+    for (size_t i = 0; i < results->nruns; i++)
+        if (results->runs[i].backend && strcmp(results->runs[i].backend, "cuda") == 0)
+            return true;
+    return false;
+}
+
+enum status match_results(const struct result_case ***out, size_t *elsewhere,
+                          const struct summary *s, const struct result_set *results)
+{
+    bool on_processors = results->nruns && !match_has_gpu(results);
     size_t cases;
+    *elsewhere = 0;
     struct indexed *index = index_results(results, &cases);
     const struct result_case **rows = *out = calloc(s->nsignatures + 1, sizeof *rows);
     for (size_t i = 0; i < s->nsignatures && index && rows; i++) {
@@ -70,7 +80,10 @@ enum status match_results(const struct result_case ***out, const struct summary 
         wanted.entry = match_entry(s, &wanted.signature);
         wanted.signature.entry = 0;
         const struct indexed *found = bsearch(&wanted, index, cases, sizeof *index, by_signature);
-        rows[i] = found ? found->row : NULL;
+        bool is_elsewhere =
+            found && on_processors && match_is_on_gpu(s, &s->signatures[i].signature);
+        *elsewhere += is_elsewhere;
+        rows[i] = found && !is_elsewhere ? found->row : NULL;
     }
     bool good = index && rows;
     free(index);
