@@ -3,6 +3,8 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "traces/format.h"
 #include "traces/merge.h"
 
 static const char *output = "";
@@ -35,7 +37,8 @@ int cmd_merge(int argc, char **argv)
     }
     struct merge_report report;
     struct fault fault;
-    if (merge_files(output, (const char *const *)argv + first, (size_t)(argc - first), &report,
+    if (output_spares(output, TRACE_KIND_MERGED, &fault) != ST_OK ||
+        merge_files(output, (const char *const *)argv + first, (size_t)(argc - first), &report,
                     &fault) != ST_OK)
         return command_fault("merge", &fault);
     fprintf(stderr, "tilewise merge: %zu process%s", report.shards, report.shards == 1 ? "" : "es");

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "traces/scan.h"
+
 static enum status complain(const struct output *o, struct fault *fault)
 {
     return fault_set(fault, ST_IO, "%s: %s", o->path, strerror(errno));
@@ -32,6 +34,25 @@ static enum status open_beside(struct output *o, struct fault *fault)
     return st;
 }
 
+enum status output_spares(const char *path, unsigned kind, struct fault *fault)
+{
+    static const char *const names[] = { [TRACE_KIND_RECORDED] = "a recorded trace",
+                                         [TRACE_KIND_RESULT] = "the result of a replay",
+                                         [TRACE_KIND_MERGED] = "a merged trace" };
+    struct stat entry;
+    if (stat(path, &entry) != 0)
+        return ST_OK;
+    if (!S_ISREG(entry.st_mode))
+        return fault_set(fault, ST_INVALID, "%s: no regular file stands there; it is not replaced",
+                         path);
+    unsigned there = scan_kind(path);
+    if (there == 0 || there == kind || there >= sizeof names / sizeof *names)
+        return ST_OK;
+    return fault_set(fault, ST_INVALID,
+                     "%s: %s stands there; it is not replaced: name another file behind -o", path,
+                     names[there]);
+}
+
 enum status output_open(struct output *o, const char *path, struct fault *fault)
 {
     struct stat there;
@@ -40,8 +61,10 @@ enum status output_open(struct output *o, const char *path, struct fault *fault)
         o->stream = stdout;
         return ST_OK;
     }
-    if (stat(path, &there) != 0 || S_ISREG(there.st_mode))
-        return open_beside(o, fault);
+    if (stat(path, &there) != 0 || S_ISREG(there.st_mode)) {
+        enum status st = output_spares(path, 0, fault);
+        return st == ST_OK ? open_beside(o, fault) : st;
+    }
     o->stream = fopen(path, "we");
     return o->stream ? ST_OK : complain(o, fault);
 }

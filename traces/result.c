@@ -236,10 +236,5 @@ void result_free(struct result_set *set)
 
 bool result_is_result_file(const char *path)
 {
-    struct scan scan;
-    if (scan_open(&scan, path, NULL) != ST_OK)
-        return false;
-    bool is = scan.header.kind == TRACE_KIND_RESULT;
-    scan_close(&scan);
-    return is;
+    return scan_kind(path) == TRACE_KIND_RESULT;
 }

@@ -119,6 +119,16 @@ enum status scan_open(struct scan *s, const char *path, struct fault *fault)
     return fault_set(fault, st, "%s: %s", path, inner.text);
 }
 
+unsigned scan_kind(const char *path)
+{
+    struct scan scan;
+    if (scan_open(&scan, path, NULL) != ST_OK)
+        return 0;
+    unsigned kind = scan.header.kind;
+    scan_close(&scan);
+    return kind;
+}
+
 enum status scan_open_memory(struct scan *s, const void *bytes, size_t count, struct fault *fault)
 {
     *s = (struct scan){ .source.fd = -1, .last_shard = UINT32_MAX };

@@ -42,6 +42,9 @@ enum status scan_open(struct scan *s, const char *path, struct fault *fault);
 enum status scan_open_memory(struct scan *s, const void *bytes, size_t count, struct fault *fault);
 void scan_close(struct scan *s);
 
+/* enum trace_kind of a file; 0 for one that cannot be read or is none of ours. */
+unsigned scan_kind(const char *path);
+
 /* Next good frame that was not seen yet. END, IO, NOMEM. */
 enum status scan_next(struct scan *s, struct scan_frame *frame, struct fault *fault);
 
