@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/match.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/replay_device.h"
 #include "cli/replay_second.h"
 #include "cli/replay_view.h"
@@ -27,7 +29,7 @@ static bool uncap_baseline;
 
 static const struct option_row rows[] = {
     { "output", 'o', OPTION_TEXT, "FILE",
-      "result file (default: replay.twr; none with list and check)", &out, NULL },
+      "result file (default: replay.twr; none with list, check, bitwise and --only)", &out, NULL },
     { "time-share", 0, OPTION_REAL, "SHARE", "replay the shapes that hold this share of the time",
       &time_share, NULL },
     { "budget", 0, OPTION_SECONDS, "TIME", "wall time to spend on measuring", &budget_s, NULL },
@@ -175,7 +177,7 @@ static enum status make_plan(const struct summary *summary, const struct replay_
         .max_bytes = memory_budget(target),
         .supports = target->backend->supports,
         .entry = target->backend->entry,
-        .by_gpu_time = target->backend == &backend_cuda,
+        .is_on_gpu = match_is_on_gpu,
     };
     return plan_build(plan, summary, &options, fault);
 }
@@ -189,6 +191,8 @@ static enum status open_result(const char *path, char *partial, struct result_wr
         return ST_OK;
     if (snprintf(partial, PATH_MAX, "%s.partial", path) >= PATH_MAX)
         return fault_set(fault, ST_INVALID, "the name of the result file is too long");
+    if (output_spares(path, TRACE_KIND_RESULT, fault) != ST_OK)
+        return ST_INVALID;
     unlink(partial);
     return result_create(writer, partial, fault);
 }
@@ -259,7 +263,7 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
 {
     char partial[PATH_MAX];
     struct companion companion = { 0 };
-    const char *path = out ? out : is_mode("perf") ? result_default : NULL;
+    const char *path = out ? out : is_mode("perf") && !only ? result_default : NULL;
     struct replay_options options = options_of(view->plan, view->candidates, target);
     options.command = command;
     options.trace_shards = view->nshards;
@@ -320,7 +324,7 @@ static int replay_traces(struct replay_view *view, struct candidates *candidates
     if (st == ST_OK && strcmp(order, "recorded") == 0)
         st = find_sequence(view, &fault);
     if (st == ST_OK && is_mode("list"))
-        replay_view_plan(plan);
+        replay_view_plan(view);
     else if (st == ST_OK)
         st = run_plan(view, &target, command, &outcome, &fault);
     sequence_free(view->sequence);
@@ -328,6 +332,51 @@ static int replay_traces(struct replay_view *view, struct candidates *candidates
     if (st != ST_OK)
         return command_fault("replay", &fault);
     return outcome.findings ? EXIT_FINDING : EXIT_FINE;
+}
+
+/* Options that are not as they were, for a command that does a part of this one again. */
+struct words {
+    size_t count;
+    const char *word[16]; /* ends with NULL */
+    char number[8][32];
+};
+
+static void add_words(struct words *w, const char *option, const char *value)
+{
+    w->word[w->count++] = option;
+    if (value)
+        w->word[w->count++] = value;
+}
+
+static void add_count(struct words *w, const char *option, uint64_t value)
+{
+    char *number = w->number[w->count / 2];
+    snprintf(number, sizeof w->number[0], "%" PRIu64, value);
+    add_words(w, option, number);
+}
+
+static void collect_settings(struct words *w)
+{
+    if (seed != 1)
+        add_count(w, "--seed", seed);
+    if (threads)
+        add_count(w, "--threads", threads);
+    if (max_bytes)
+        add_count(w, "--max-bytes", max_bytes);
+    if (strcmp(device, "auto") != 0)
+        add_words(w, "--device", device);
+    if (cuda_libraries)
+        add_words(w, "--cuda-libraries", cuda_libraries);
+    if (uncap_baseline)
+        add_words(w, "--uncap-baseline", NULL);
+}
+
+static void collect_timing(struct words *w)
+{
+    snprintf(w->number[0], sizeof w->number[0], "%.9g", budget_s);
+    add_words(w, "--budget", w->number[0]);
+    if (strcmp(regime, "cold") != 0)
+        add_words(w, "--regime", regime);
 }
 
 int cmd_replay(int argc, char **argv)
@@ -350,20 +399,12 @@ int cmd_replay(int argc, char **argv)
               stderr);
         return EXIT_BAD_USAGE;
     }
-    char settings[PATH_MAX] = "";
-    int used = 0;
-    if (seed != 1)
-        used = snprintf(settings, sizeof settings, " --seed %" PRIu64, seed);
-    if (threads)
-        used += snprintf(settings + used, sizeof settings - (size_t)used, " --threads %" PRIu64,
-                         threads);
-    if (strcmp(device, "auto") != 0)
-        used += snprintf(settings + used, sizeof settings - (size_t)used, " --device %s", device);
-    if (cuda_libraries)
-        snprintf(settings + used, sizeof settings - (size_t)used, " --cuda-libraries %s",
-                 cuda_libraries);
+    struct words settings = { .count = 0 }, timing = { .count = 0 };
+    collect_settings(&settings);
+    collect_timing(&timing);
     struct replay_view view = {
-        .settings = settings,
+        .settings = settings.word,
+        .timing = timing.word,
         .traces = argv + first,
         .ntraces = argc - first,
         .live = isatty(STDERR_FILENO),

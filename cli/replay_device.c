@@ -28,8 +28,8 @@ enum status replay_device_probe(const struct backend *backend,
     struct isolate_end end;
     isolate_run(measure_probe, &setup, &answer, sizeof answer, &limits, &end);
     if (end.status != RESULT_PASSED)
-        return fault_set(fault, ST_DEVICE, "opening the %s backend failed: %s%s", backend->name,
-                         end.reason, backend == &backend_cpu ? "" : "; use --device cpu");
+        return fault_set(fault, ST_DEVICE, "opening the %s backend failed: %s", backend->name,
+                         end.reason);
     if (answer.status != ST_OK)
         *fault = answer.fault;
     *info = answer.info;
@@ -51,8 +51,11 @@ enum status replay_device_choose(struct replay_device *out, const char *wanted, 
         out->backend = &backend_cuda;
         return ST_OK;
     }
-    if (named)
-        return st;
-    fprintf(stderr, "tilewise replay: replaying on the CPU what it can: %s\n", fault->text);
-    return ST_OK;
+    if (!named) {
+        fprintf(stderr, "tilewise replay: no GPU is used: %s; replaying on the CPU what it can\n",
+                fault->text);
+        return ST_OK;
+    }
+    struct fault cause = *fault;
+    return fault_set(fault, st, "%.400s; or replay what a CPU can: --device cpu", cause.text);
 }

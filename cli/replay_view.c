@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/replay_view.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { REST_SHOWN_MAX = 10, SHAPE_WIDTH = 36 };
+#include "analysis/fidelity.h"
+
+enum { REST_SHOWN_MAX = 10, SHAPE_WIDTH = 44 };
 
 /* Take the progress line away before anything else is printed on the terminal. */
 static void clear_line(const struct replay_view *view)
@@ -31,6 +35,14 @@ static void print_shape(size_t item, const struct tilewise_signature *s, uint64_
     printf("%4zu  %-*s %10" PRIu64 " %6.2f %%", item + 1, SHAPE_WIDTH, shape, calls, 100 * share);
 }
 
+static bool has_gpu_calls(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->nitems; i++)
+        if (plan->items[i].on_gpu)
+            return true;
+    return false;
+}
+
 void replay_view_start(void *context, const struct result_run *run, const char *capped)
 {
     struct replay_view *view = context;
@@ -53,8 +65,12 @@ void replay_view_start(void *context, const struct result_run *run, const char *
     if (isfinite(run->noise_floor))
         printf("noise     %.2f %% between two runs of the same call (median of the shapes)\n",
                100 * expm1(run->noise_floor));
-    printf("\n%4s  %-*s %10s %8s %14s %14s  %s\n", "#", SHAPE_WIDTH, "shape", "calls", "time",
-           "recorded call", "best routine", "");
+    if (has_gpu_calls(view->plan) && strcmp(run->backend, backend_cpu.name) == 0)
+        printf("note      recorded on a GPU, replayed on a processor: no verdict uses these "
+               "ratios\n");
+    view->other_device = view->trace_device[0] && !fidelity_is_of(run->device, view->trace_device);
+    printf("\n%4s  %-*s %10s %8s %14s %14s\n", "#", SHAPE_WIDTH, "shape", "calls", "time",
+           view->check_only ? "" : "recorded call", view->check_only ? "" : "best routine");
     fflush(stdout);
 }
 
@@ -66,21 +82,58 @@ static const char *origin_of(const struct candidates *candidates, const char *na
     return "";
 }
 
-static void print_reproducer(const struct replay_view *view, size_t item, const char *name)
+/* One word of a shell's command line. */
+static void print_word(const char *word)
 {
-    const char *origin = origin_of(view->candidates, name);
-    printf("        reproduce: tilewise replay --mode %s --only %zu --kernel %s%s",
-           view->bitwise ? "bitwise" : "check", item + 1, name, view->settings);
-    if (origin[0] == '/')
-        printf(" --candidate %s", origin);
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+    if (word[0] && word[strspn(word, plain)] == '\0') {
+        printf(" %s", word);
+        return;
+    }
+    printf(" '");
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", stdout);
+        else
+            putchar(*word);
+    putchar('\'');
+}
+
+/* The command that does one row again, ready to be pasted. `name`: a candidate; NULL: the library
+ * itself failed. What failed while it was timed is timed again. */
+static void print_reproducer(const struct replay_view *view, size_t item, const char *name,
+                             bool timed)
+{
+    const char *mode = view->bitwise ? "bitwise" : timed ? "perf" : "check";
+    const char *origin = name ? origin_of(view->candidates, name) : "";
+    printf("        reproduce: %s replay --mode %s --only %zu", program_invocation_name, mode,
+           item + 1);
+    if (name) {
+        printf(" --kernel");
+        print_word(name);
+    }
+    for (const char *const *word = view->settings; *word; word++)
+        print_word(*word);
+    for (const char *const *word = view->timing; timed && *word; word++)
+        print_word(*word);
+    if (origin[0] == '/') {
+        printf(" --candidate");
+        print_word(origin);
+    }
     for (int i = 0; i < view->ntraces; i++)
-        printf(" %s", view->traces[i]);
+        print_word(view->traces[i]);
     putchar('\n');
 }
 
 static void print_ratio(const char *against, double ratio, double lo, double hi)
 {
     printf("  vs %s %6.3f [%.3f, %.3f]", against, ratio, lo, hi);
+}
+
+static bool is_failure(unsigned status)
+{
+    return status == RESULT_FAILED || status == RESULT_CRASHED || status == RESULT_TIMEOUT;
 }
 
 static void print_candidate(const struct replay_view *view, size_t item,
@@ -98,8 +151,8 @@ static void print_candidate(const struct replay_view *view, size_t item,
     if (c->status == RESULT_PASSED && !c->deterministic)
         printf("  not deterministic");
     printf("%s%s\n", c->reason[0] ? "  " : "", c->reason);
-    if (c->status == RESULT_FAILED || c->status == RESULT_CRASHED || c->status == RESULT_TIMEOUT)
-        print_reproducer(view, item, c->name);
+    if (is_failure(c->status))
+        print_reproducer(view, item, c->name, !view->check_only && c->status != RESULT_FAILED);
 }
 
 static void print_second(const struct result_case *row)
@@ -123,19 +176,71 @@ static void add_fidelity(struct replay_view *view, const struct result_case *row
     view->recorded_ns += row->recorded_ns * (double)row->calls;
 }
 
+static void add_reason(struct replay_view *view, const char *text, double share)
+{
+    struct replay_view_reason *r = view->reasons, *last = &view->reasons[REPLAY_VIEW_REASONS - 1];
+    while (r < last && r->shapes && strcmp(r->text, text) != 0)
+        r++;
+    if (r->shapes++ == 0)
+        snprintf(r->text, sizeof r->text, "%s", r == last ? "other reasons" : text);
+    r->time_share += share;
+}
+
+/* A row that is not replayed: is it to be shown? A long tail is summed up by its reasons. */
+static bool count_rest(struct replay_view *view, const struct plan_item *item)
+{
+    const char *reason =
+        item->fate == PLAN_TOO_LARGE ? "more memory than the budget (--max-bytes)" : item->reason;
+    add_reason(view, reason, item->time_share);
+    if (view->rest++ < REST_SHOWN_MAX)
+        return true;
+    view->rest_share += item->time_share;
+    return false;
+}
+
+/* The library itself: it crashed or hung, or could not be timed for another reason than the budget.
+ */
+static bool has_failed(const struct replay_view *view, const struct result_case *row)
+{
+    bool skipped = row->status == RESULT_SKIPPED && !view->check_only &&
+                   strstr(row->reason, "--budget") == NULL;
+    return is_failure(row->status) || skipped;
+}
+
+static void print_remarks(const struct replay_view *view, size_t item,
+                          const struct result_case *row)
+{
+    if (has_failed(view, row))
+        print_reproducer(view, item, NULL, true);
+    if (row->slowed_share > 0)
+        printf("      the device was slowed down (too hot, or held back) in %.0f %% of that time, "
+               "at %.0f MHz\n",
+               100 * row->slowed_share, row->clock_mhz);
+    print_second(row);
+    const char *why_skipped = "";
+    size_t skipped = 0;
+    for (size_t i = 0; i < row->ncandidates; i++)
+        if (row->candidates[i].status == RESULT_SKIPPED && row->candidates[i].reason[0]) {
+            why_skipped = row->candidates[i].reason;
+            skipped++;
+        } else
+            print_candidate(view, item, &row->candidates[i]);
+    if (skipped)
+        printf("      %zu candidate%s not tried: %s\n", skipped, skipped == 1 ? "" : "s",
+               why_skipped);
+}
+
 void replay_view_case(void *context, size_t item, const struct result_case *row)
 {
     struct replay_view *view = context;
-    bool rest = view->plan->items[item].fate == PLAN_REST;
+    const struct plan_item *planned = &view->plan->items[item];
+    bool rest = planned->fate != PLAN_MEASURE;
     clear_line(view);
-    if (rest && ++view->rest > REST_SHOWN_MAX) {
-        view->rest_share += row->time_share;
+    if (rest && !count_rest(view, planned))
         return;
-    }
     print_shape(item, &row->signature, row->calls, row->time_share);
-    size_t twin = view->plan->items[item].twin;
-    if (!rest && twin != item && !view->one_only) {
-        printf("  as %zu\n", twin + 1);
+    if (!rest && planned->twin != item && !view->one_only) {
+        printf("  as %zu\n", planned->twin + 1);
         add_fidelity(view, row);
         return;
     }
@@ -148,13 +253,7 @@ void replay_view_case(void *context, size_t item, const struct result_case *row)
         printf("  %s", result_status_name(row->status));
     }
     printf("%s%s\n", row->reason[0] ? "  " : "", row->reason);
-    if (row->slowed_share > 0)
-        printf("      the device was slowed down (too hot, or held back) in %.0f %% of that time, "
-               "at %.0f MHz\n",
-               100 * row->slowed_share, row->clock_mhz);
-    print_second(row);
-    for (size_t i = 0; i < row->ncandidates; i++)
-        print_candidate(view, item, &row->candidates[i]);
+    print_remarks(view, item, row);
     fflush(stdout);
 }
 
@@ -187,24 +286,54 @@ void replay_view_progress(void *context, const struct replay_progress *p)
                 p->what, p->left_s);
 }
 
+static int by_share(const void *a, const void *b)
+{
+    double x = ((const struct replay_view_reason *)a)->time_share;
+    double y = ((const struct replay_view_reason *)b)->time_share;
+    return (x < y) - (x > y);
+}
+
+static void print_rest(struct replay_view *view)
+{
+    size_t count = 0;
+    if (view->rest > REST_SHOWN_MAX)
+        printf("      and %zu more shapes with %.2f %% of the time, not replayed (all: --mode "
+               "list)\n",
+               view->rest - REST_SHOWN_MAX, 100 * view->rest_share);
+    while (count < REPLAY_VIEW_REASONS && view->reasons[count].shapes)
+        count++;
+    if (count == 0)
+        return;
+    qsort(view->reasons, count, sizeof *view->reasons, by_share);
+    printf("\nnot replayed, by reason:\n");
+    for (size_t i = 0; i < count; i++)
+        printf("%6zu shape%s %6.2f %%  %s\n", view->reasons[i].shapes,
+               view->reasons[i].shapes == 1 ? " " : "s", 100 * view->reasons[i].time_share,
+               view->reasons[i].text);
+}
+
 void replay_view_end(struct replay_view *view)
 {
     clear_line(view);
-    if (view->rest > REST_SHOWN_MAX)
-        printf("      and %zu more shapes with %.2f %% of the time, not planned\n",
-               view->rest - REST_SHOWN_MAX, 100 * view->rest_share);
-    if (view->recorded_ns > 0)
+    print_rest(view);
+    if (view->other_device && view->recorded_ns > 0)
+        printf("\nfidelity  not claimed: recorded on %s\n", view->trace_device);
+    else if (view->recorded_ns > 0)
         printf("\nfidelity  replayed baseline / recorded time = %.3f over the measured shapes\n",
                view->replayed_ns / view->recorded_ns);
 }
 
-void replay_view_plan(const struct plan *plan)
+void replay_view_plan(struct replay_view *view)
 {
     printf("%4s  %-*s %10s %8s  %s\n", "#", SHAPE_WIDTH, "shape", "calls", "time", "plan");
-    for (size_t i = 0; i < plan->nitems; i++) {
-        const struct plan_item *item = &plan->items[i];
+    for (size_t i = 0; i < view->plan->nitems; i++) {
+        const struct plan_item *item = &view->plan->items[i];
         print_shape(i, &item->signature, item->calls, item->time_share);
         printf("  %s%s%s%s%s\n", item->fate == PLAN_MEASURE ? "measure" : "not measured",
                item->reason[0] ? ": " : "", item->reason, item->entry[0] ? "  " : "", item->entry);
+        if (item->fate != PLAN_MEASURE)
+            count_rest(view, item);
     }
+    view->rest = 0; /* all were shown */
+    print_rest(view);
 }

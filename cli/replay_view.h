@@ -8,23 +8,33 @@
 #include "cli/replay_second.h"
 #include "replayer/replay.h"
 
+enum { REPLAY_VIEW_REASONS = 12 };
+
 struct replay_view {
     const struct plan *plan;
     const struct candidates *candidates;
     char *const *traces; /* as typed: for the line that reproduces a failure */
     int ntraces;
     uint64_t nshards;
-    const char *settings;      /* options that change the data or the work, for the same line */
-    bool live;                 /* stderr is a terminal: show progress */
-    bool check_only;           /* nothing is timed */
-    bool bitwise;              /* --mode bitwise */
-    bool one_only;             /* --only: one row is measured, be it a twin or not */
-    size_t rest;               /* unplanned rows so far */
-    double rest_share;         /* of the recorded time */
-    struct sequence *sequence; /* with --order=recorded; owned */
+    const char *const *settings; /* words that change the data or the work, for the same line */
+    const char *const *timing;   /* those that change a measurement, too; both end with NULL */
+    bool live;                   /* stderr is a terminal: show progress */
+    bool check_only;             /* nothing is timed */
+    bool bitwise;                /* --mode bitwise */
+    bool one_only;               /* --only: one row is measured, be it a twin or not */
+    struct sequence *sequence;   /* with --order=recorded; owned */
     char trace_device[BACKEND_TEXT_BYTES];
     char second[REPLAY_SECOND_BYTES]; /* the second baseline, or why there is none */
-    double replayed_ns, recorded_ns;  /* of the measured shapes: fidelity */
+    bool other_device;                /* than the traces': fidelity is not claimed */
+    /* Counted row by row: */
+    double replayed_ns, recorded_ns; /* of the measured shapes: fidelity */
+    size_t rest;                     /* rows that are not replayed, shown or not */
+    double rest_share;               /* of the recorded time */
+    struct replay_view_reason {
+        char text[160];
+        size_t shapes;
+        double time_share;
+    } reasons[REPLAY_VIEW_REASONS]; /* of them; the last one is for all others */
 };
 
 /* Callbacks of struct replay_options; `context` is a struct replay_view. */
@@ -38,6 +48,6 @@ void replay_view_order(void *context, const struct result_order *row);
 void replay_view_end(struct replay_view *view);
 
 /* The plan alone (--mode list). */
-void replay_view_plan(const struct plan *plan);
+void replay_view_plan(struct replay_view *view);
 
 #endif

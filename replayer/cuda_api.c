@@ -72,9 +72,7 @@ enum status cuda_api_open_driver(struct cuda_api *api, const char *folder, struc
     if (api->driver == NULL)
         api->driver = open_in("", name);
     if (api->driver == NULL)
-        return fault_set(fault, ST_DEVICE,
-                         "no NVIDIA driver here (libcuda.so.1); use --device cpu, or install the "
-                         "driver");
+        return fault_set(fault, ST_DEVICE, "no NVIDIA driver here (libcuda.so.1); install it");
     const char *missing = first_missing(api, api->driver, driver_slots);
     if (missing)
         return fault_set(fault, ST_DEVICE, "the NVIDIA driver has no %s; update it", missing);

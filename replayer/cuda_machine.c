@@ -20,10 +20,11 @@ enum status cuda_machine_gpu(const struct cuda_api *api, struct cuda_machine *ou
     if (error == 0)
         error = api->cuDeviceGetCount(&out->gpu_count);
     if (error || out->gpu_count == 0)
-        return fault_set(fault, ST_DEVICE,
-                         "the NVIDIA driver finds no GPU (error %d); use --device cpu, or check "
-                         "nvidia-smi and that this process may see a device",
-                         error);
+        return fault_set(
+            fault, ST_DEVICE,
+            "the NVIDIA driver finds no GPU (error %d); check nvidia-smi, and that this "
+            "process may see a device",
+            error);
     api->cuDeviceGetName(out->gpu_name, sizeof out->gpu_name, 0);
     if (api->cuDeviceTotalMem_v2(&bytes, 0) == 0)
         out->memory_bytes = bytes;
@@ -32,8 +33,7 @@ enum status cuda_machine_gpu(const struct cuda_api *api, struct cuda_machine *ou
         10 * attribute(api, CUDA_ATTRIBUTE_MAJOR) + attribute(api, CUDA_ATTRIBUTE_MINOR);
     if (out->capability < CAPABILITY_MIN)
         return fault_set(fault, ST_UNSUPPORTED,
-                         "this GPU has compute capability %d.%d, %d.%d or newer is needed; use "
-                         "--device cpu",
+                         "this GPU has compute capability %d.%d, %d.%d or newer is needed",
                          out->capability / 10, out->capability % 10, CAPABILITY_MIN / 10,
                          CAPABILITY_MIN % 10);
     return ST_OK;

@@ -60,7 +60,14 @@ static void judge(struct plan_item *item, const struct plan_options *options)
 {
     struct operand shapes[OPERAND_COUNT];
     struct fault fault = { .text = "" };
+    uint8_t op = item->signature.op;
     item->fate = PLAN_UNSUPPORTED;
+    if (op != TILEWISE_OP_GEMM && op != TILEWISE_OP_GEMV && op != TILEWISE_OP_ADD) {
+        snprintf(item->reason, sizeof item->reason,
+                 "%s is counted and timed, not replayed: gemm, gemv and add are",
+                 tilewise_op_name(op));
+        return;
+    }
     if (item->signature.flags & TILEWISE_NOT_REPLAYABLE) {
         snprintf(item->reason, sizeof item->reason,
                  "the recorder did not understand the whole "
@@ -99,23 +106,26 @@ static int by_time(const void *a, const void *b)
     return x->time_ns != y->time_ns ? (x->time_ns < y->time_ns ? 1 : -1) : 0;
 }
 
-/* Time of the kernels instead of that of the calls, which only enqueue them. */
+/* Work on a GPU counts with the time of its kernels instead of that of the calls, which only
+ * enqueue it. */
 static void use_gpu_time(struct plan *plan, const struct summary *summary)
 {
-    double total_ns = 0;
+    double gpu_ns = 0, total_ns = 0;
     for (size_t i = 0; i < plan->nitems; i++) {
         double ns = summary_gpu_time_ns(&summary->signatures[i]);
         plan->items[i].gpu_time_ns = isfinite(ns) ? ns : 0;
-        total_ns += plan->items[i].gpu_time_ns;
+        gpu_ns += plan->items[i].gpu_time_ns;
     }
-    if (total_ns <= 0)
+    if (gpu_ns <= 0)
         return;
-    plan->by_gpu_time = true;
     for (size_t i = 0; i < plan->nitems; i++) {
         struct plan_item *item = &plan->items[i];
-        item->time_ns = (uint64_t)item->gpu_time_ns;
-        item->time_share = item->gpu_time_ns / total_ns;
+        if (item->on_gpu)
+            item->time_ns = (uint64_t)item->gpu_time_ns;
+        total_ns += (double)item->time_ns;
     }
+    for (size_t i = 0; i < plan->nitems; i++)
+        plan->items[i].time_share = total_ns > 0 ? (double)plan->items[i].time_ns / total_ns : 0;
     qsort(plan->items, plan->nitems, sizeof *plan->items, by_time);
 }
 
@@ -145,7 +155,7 @@ static void choose(struct plan *plan, const struct plan_options *options)
 }
 
 static bool copy_items(struct plan *plan, const struct summary *summary,
-                       uint32_t (*number)(const char *name))
+                       const struct plan_options *options)
 {
     plan->items = calloc(summary->nsignatures, sizeof *plan->items);
     if (plan->items == NULL)
@@ -162,7 +172,8 @@ static bool copy_items(struct plan *plan, const struct summary *summary,
         item->signature = from->signature;
         item->alpha = from->signature.alpha;
         item->beta = from->signature.beta;
-        item->signature.entry = number ? number(name) : 0;
+        item->signature.entry = options->entry ? options->entry(name) : 0;
+        item->on_gpu = options->is_on_gpu && options->is_on_gpu(summary, &from->signature);
         if (item->signature.batch_kind == TILEWISE_BATCH_NONE)
             item->signature.batch = 1;
         item->calls = from->calls;
@@ -178,12 +189,11 @@ enum status plan_build(struct plan **out, const struct summary *summary,
     if (summary->nsignatures == 0)
         return fault_set(fault, ST_INVALID, "the trace holds no calls; nothing to replay");
     struct plan *plan = calloc(1, sizeof *plan);
-    if (plan == NULL || !copy_items(plan, summary, options->entry)) {
+    if (plan == NULL || !copy_items(plan, summary, options)) {
         plan_free(plan);
         return fault_set(fault, ST_NOMEM, "out of memory");
     }
-    if (options->by_gpu_time)
-        use_gpu_time(plan, summary);
+    use_gpu_time(plan, summary);
     choose(plan, options);
     *out = plan;
     return ST_OK;

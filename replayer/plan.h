@@ -22,9 +22,12 @@ struct plan_item {
     struct tilewise_signature signature;
     uint8_t alpha, beta; /* class as recorded: the name of the row in results */
     const char *entry;   /* entry point; lives as long as the plan */
-    uint64_t calls, time_ns;
+    bool on_gpu;         /* the call only enqueues its work there */
+    uint64_t calls;
+    uint64_t time_ns;   /* recorded: of the calls; of work on a GPU that of the kernels, where the
+                           trace has any */
     double time_share;  /* of all recorded time */
-    double gpu_time_ns; /* of the kernels; 0: not recorded, or not asked for */
+    double gpu_time_ns; /* of the kernels; 0: not recorded */
     size_t case_bytes;  /* memory that verifying one candidate takes */
     size_t twin; /* earlier planned item that differs in nothing but the entry; else own index */
     double work_share; /* time_share of this item and of the later ones whose twin it is */
@@ -34,7 +37,6 @@ struct plan_item {
 
 struct plan {
     size_t nitems, nplanned; /* items: largest time first */
-    bool by_gpu_time;        /* `time_ns` is GPU time, not that of the calls on the host */
     size_t nworks;           /* of the planned ones, those that are nobody's twin */
     struct plan_item *items;
     double planned_time_share;
@@ -45,7 +47,8 @@ struct plan_options {
     uint64_t max_bytes; /* for one case */
     /* Backend's word: see backend.h. `entry` may be NULL. */
     uint32_t (*entry)(const char *name);
-    bool by_gpu_time; /* where the trace has any: recorded time is that of the kernels */
+    /* Does this call of the trace launch work on a GPU? NULL: none does. */
+    bool (*is_on_gpu)(const struct summary *s, const struct tilewise_signature *signature);
     bool (*supports)(const struct tilewise_signature *s, char *why, size_t why_bytes);
 };
 

@@ -59,7 +59,7 @@ static enum result_status fate_status(enum plan_fate fate)
 static double recorded_ns(const struct replay_state *r, const struct plan_item *p)
 {
     bool elsewhere = r->o->setup.backend->kernels != NULL; /* calls only enqueue the work */
-    double ns = elsewhere ? p->gpu_time_ns : (double)p->time_ns;
+    double ns = elsewhere ? p->gpu_time_ns : p->on_gpu ? NAN : (double)p->time_ns;
     return ns > 0 && p->calls ? ns / (double)p->calls : NAN;
 }
 

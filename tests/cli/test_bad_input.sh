@@ -120,6 +120,16 @@ done
 check "report: a full disk under stdout" refuses 2 "No space left" \
     bash -c '"$0" report --format=json "$1" >/dev/full' "$TILEWISE" "$good"
 
+# `-o *.twt`: the first trace is taken for the name of the output.
+cp "$good" "$work/first.twt"
+for writer in "report --format=json" merge histogram "diff $good" "gate -b $good" "replay --budget 1"; do
+    check "${writer%% *}: a recorded trace is not replaced" refuses 2 "first.twt: a recorded trace stands there" \
+        "$TILEWISE" $writer -o "$work/first.twt" "$good"
+done
+check "it is what it was" cmp "$good" "$work/first.twt"
+"$TILEWISE" merge -o "$work/all.twt" "$good" 2>/dev/null
+check "merge: a merged trace is replaced by another" "$TILEWISE" merge -o "$work/all.twt" "$good"
+
 mkdir "$work/small"
 if mount -t tmpfs -o size=64k tmpfs "$work/small" 2>/dev/null; then
     trap 'umount "$work/small"; rm -rf "$work"' EXIT

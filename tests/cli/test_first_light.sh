@@ -61,7 +61,7 @@ check "both baselines were measured" holds \
 ghost() { "$TILEWISE" replay --mode check --kernel null "$work"/t/*.twt >"$work/ghost.txt" 2>&1; echo $?; }
 check "a kernel that does nothing is a finding" test "$(ghost)" -eq 1
 check "it fails verification, and how to see that again is said" \
-    grep -q "reproduce: tilewise replay" "$work/ghost.txt"
+    grep -q "reproduce: $TILEWISE replay" "$work/ghost.txt"
 check "it never passes" sh -c '! grep -q "null .*passed" "$1"' sh "$work/ghost.txt"
 for format in text csv md html dispatch; do
     check "report --format=$format" "$TILEWISE" report --format=$format -o "$work/report.$format" \

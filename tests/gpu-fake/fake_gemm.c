@@ -66,9 +66,9 @@ static void multiply(const void *context)
     const struct fake_gemm *g = context;
     bool wrong = g->algorithm == fake_setting("wrong", -1);
     int64_t columns = wrong && g->n > 1 ? g->n - 1 : g->n;
-    if (g->algorithm && g->algorithm == fake_setting("hang", 0))
+    if (g->algorithm == fake_setting("hang", -1))
         pause();
-    if (g->algorithm && g->algorithm == fake_setting("crash", 0)) {
+    if (g->algorithm == fake_setting("crash", -1)) {
         fake_break(ILLEGAL_ACCESS);
         return;
     }

@@ -45,6 +45,11 @@ static struct plan *build(struct trace *t, double share, uint64_t max_bytes)
     return plan;
 }
 
+static bool is_named_cublas(const struct summary *s, const struct tilewise_signature *signature)
+{
+    return strncmp(s->strings[signature->entry], "cublas", 6) == 0;
+}
+
 static const uint64_t plenty = (uint64_t)1 << 40;
 
 Test(plan, largest_first_until_the_share)
@@ -279,4 +284,40 @@ Test(operand, depth_is_the_length_of_the_inner_product)
     cr_assert_eq(operand_depth(&s), 4);
     s = fixture_add(TILEWISE_F32, 9);
     cr_assert_eq(operand_depth(&s), 1);
+}
+
+/* A launch says nothing about the work: on a GPU the kernels' time counts, on a CPU that of the
+ * call. */
+Test(plan, work_on_a_gpu_counts_with_the_time_of_its_kernels)
+{
+    struct trace *t = trace();
+    struct plan *plan = NULL;
+    struct plan_options options = { .time_share = 1,
+                                    .max_bytes = plenty,
+                                    .is_on_gpu = is_named_cublas,
+                                    .supports = fixture_supports };
+    t->strings[0] = "cublasSgemm_v2";
+    add_row(t, 900)->entry = 0;
+    add_row(t, 60);
+    add_row(t, 40)->entry = 0;
+    t->rows[2].gpu_calls = 10;
+    t->rows[2].gpu_measured_ns = 240;
+    cr_assert_eq(plan_build(&plan, &t->summary, &options, NULL), ST_OK);
+    cr_assert_eq(plan->items[0].signature.m, t->rows[2].signature.m);
+    cr_assert(plan->items[0].on_gpu);
+    cr_assert_float_eq(plan->items[0].time_share, 0.8, 1e-12);
+    cr_assert_not(plan->items[1].on_gpu);
+    cr_assert_float_eq(plan->items[1].time_share, 0.2, 1e-12);
+    cr_assert_eq(plan->items[2].time_ns, 0, "its kernels were not measured");
+    plan_free(plan);
+}
+
+Test(plan, other_work_is_named)
+{
+    struct trace *t = trace();
+    add_row(t, 10)->op = TILEWISE_OP_ATTENTION;
+    struct plan *plan = build(t, 1, plenty);
+    cr_assert_eq(plan->items[0].fate, PLAN_UNSUPPORTED);
+    cr_assert_eq(strncmp(plan->items[0].reason, "attention is counted", 20), 0);
+    plan_free(plan);
 }
