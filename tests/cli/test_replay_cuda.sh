@@ -26,7 +26,7 @@ with() {
 says() { grep -Eq -- "$1" "$work/$2"; }
 
 check "the plan needs no GPU" sh -c '[ "$("$1" replay --mode list --time-share 1 --device cuda "$2" | grep -c " measure: ")" -eq 7 ]' sh "$TILEWISE" "$trace"
-check "every shape is replayed" test "$(with "" --time-share 1 --budget 30 -o "$work/r.twr")" -eq 0
+check "every shape is replayed" test "$(with "" --time-share 1 --budget 120 -o "$work/r.twr")" -eq 0
 check "seven rows have times" test "$(grep -c ' us .* us ' "$work/out")" -eq 7
 check "the quickest algorithm is the best baseline" test "$(grep -c 'lt#2' "$work/out")" -ge 5
 check "the device is named" says 'device +Simulated GPU' out
