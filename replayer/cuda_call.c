@@ -45,6 +45,11 @@ typedef int gemv_batched_fn(void *handle, int trans, int m, int n, const void *a
 typedef int gemv_strided_fn(void *handle, int trans, int m, int n, const void *alpha, const void *a,
                             int lda, long long sa, const void *x, int incx, long long sx,
                             const void *beta, void *y, int incy, long long sy, int batch);
+typedef int axpy_fn(void *handle, int n, const void *alpha, const void *x, int incx, void *y, int incy);
+typedef int axpy_ex_fn(void *handle, int n, const void *alpha, int type_alpha, const void *x, int type_x,
+                       int incx, void *y, int type_y, int incy, int compute);
+typedef int geam_fn(void *handle, int ta, int tb, int m, int n, const void *alpha, const void *a, int lda,
+                    const void *beta, const void *b, int ldb, void *c, int ldc);
 /* clang-format on */
 #undef HEAD
 #undef TYPED
@@ -192,6 +197,28 @@ static int run_gemv(struct backend_session *session, const struct cuda_routine *
                                   q.ldb, s->stride_b, x->beta, x->c, q.ldc, s->stride_c, q.batch);
 }
 
+static int run_add(struct backend_session *session, const struct cuda_routine *r,
+                   const struct tilewise_args *x)
+{
+    const struct tilewise_signature *s = &session->signature;
+    struct numbers q = numbers_of(s);
+    void *h = session->blas, *f = r->function;
+    switch (r->family) {
+    case CUDA_FAMILY_AXPY:
+        return ((axpy_fn *)f)(h, q.m, x->alpha, x->b, q.ldb, x->c, q.ldc);
+    case CUDA_FAMILY_AXPY_EX: {
+        int scale = cuda_entry_data_type(s->scale);
+        return ((axpy_ex_fn *)f)(h, q.m, x->alpha, scale, x->b, q.type_b, q.ldb, x->c, q.type_c,
+                                 q.ldc, scale);
+    }
+    case CUDA_FAMILY_GEAM:
+        return ((geam_fn *)f)(h, TILEWISE_N, TILEWISE_N, q.m, q.n, x->alpha, x->b, q.ldb, x->beta,
+                              x->c, q.ldc, x->c, q.ldc);
+    default:
+        return LIBRARY_ERROR;
+    }
+}
+
 static void append(struct backend_session *session, const char *function, const char *name,
                    struct cuda_routine r)
 {
@@ -218,6 +245,11 @@ void cuda_call_append_recorded(struct backend_session *session)
     case CUDA_FAMILY_GEMV:
     case CUDA_FAMILY_GEMV_STRIDED:
         r.run = run_gemv;
+        break;
+    case CUDA_FAMILY_AXPY:
+    case CUDA_FAMILY_AXPY_EX:
+    case CUDA_FAMILY_GEAM:
+        r.run = run_add;
         break;
     default:
         break;

@@ -88,22 +88,35 @@ enum { SCALE_MODE_MOST = 6 }; /* our numbers: cublasLt's + 1 */
 
 static const char *types_refused(const struct tilewise_signature *s)
 {
+    bool has_a = s->op != TILEWISE_OP_ADD;
     if (s->flags & TILEWISE_NOT_REPLAYABLE)
         return "the recorder did not understand the whole call";
-    if (cuda_entry_data_type(s->dtype_a) < 0 || cuda_entry_data_type(s->dtype_b) < 0 ||
+    if ((has_a && cuda_entry_data_type(s->dtype_a) < 0) || cuda_entry_data_type(s->dtype_b) < 0 ||
         cuda_entry_data_type(s->dtype_c) < 0 ||
         (s->dtype_d && cuda_entry_data_type(s->dtype_d) < 0))
         return "no data can be made for these element types";
     return NULL;
 }
 
+/* Functions that add, and calls that do, belong together; they know no batches and no rows. */
+static bool is_no_add(const struct tilewise_signature *s, enum cuda_family family)
+{
+    bool vector = family == CUDA_FAMILY_AXPY || family == CUDA_FAMILY_AXPY_EX;
+    bool plain = s->batch_kind == TILEWISE_BATCH_NONE && s->layout == TILEWISE_COL_MAJOR &&
+                 (s->n == 1 || !vector);
+    bool adds = vector || family == CUDA_FAMILY_GEAM;
+    return adds != (s->op == TILEWISE_OP_ADD) || (adds && !plain);
+}
+
 static const char *call_refused(const struct tilewise_signature *s)
 {
     enum cuda_family family = cuda_entry_family(s->entry);
-    if (s->op != TILEWISE_OP_GEMM && s->op != TILEWISE_OP_GEMV)
-        return "only gemm and gemv of cuBLAS are replayed on this device";
+    if (s->op != TILEWISE_OP_GEMM && s->op != TILEWISE_OP_GEMV && s->op != TILEWISE_OP_ADD)
+        return "only gemm, gemv and adds of cuBLAS are replayed on this device";
     if (family == CUDA_FAMILY_NONE)
         return "the recorded function is not one of cuBLAS; try --device cpu";
+    if (is_no_add(s, family))
+        return "the recorded function cannot have made this call";
     if (s->alpha == TILEWISE_SCALAR_DEVICE || s->beta == TILEWISE_SCALAR_DEVICE)
         return "alpha or beta is in device memory";
     if (s->scale_a > SCALE_MODE_MOST || s->scale_b > SCALE_MODE_MOST ||

@@ -25,6 +25,9 @@ enum cuda_family {
     CUDA_FAMILY_GEMV,
     CUDA_FAMILY_GEMV_BATCHED,
     CUDA_FAMILY_GEMV_STRIDED,
+    CUDA_FAMILY_AXPY,
+    CUDA_FAMILY_AXPY_EX,
+    CUDA_FAMILY_GEAM, /* in place: y is what is added to, and where the sum goes */
     CUDA_FAMILY_LT,
 };
 

@@ -35,7 +35,7 @@ static bool describe(const struct tilewise_signature *s, struct stored out[4])
     out[1] = (struct stored){ s->dtype_b, fb ? s->n : s->k, fb ? s->k : s->n, s->ldb, s->stride_b };
     out[2] = (struct stored){ s->dtype_c, s->m, s->n, s->ldc, s->stride_c };
     out[3] = s->ldd ? (struct stored){ s->dtype_d, s->m, s->n, s->ldd, s->stride_d } : out[2];
-    return true;
+    return s->op == TILEWISE_OP_GEMM;
 }
 
 static bool set_desc(struct backend_session *session, int attribute, const void *value,

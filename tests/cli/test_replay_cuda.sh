@@ -25,6 +25,13 @@ with() {
 }
 says() { grep -Eq -- "$1" "$work/$2"; }
 
+adds=$work/adds.twt
+"$make_trace" "$adds" cublasAxpyEx:bf16:NN:4096x1x1:100 cublasSgeam:f32:NN:256x64x1:100
+replay_adds() {
+    "$TILEWISE" replay --device cuda --cuda-libraries "$fake" --kernel ref --time-share 1 --budget 3 -o "$work/a.twr" "$adds" >"$work/out"
+}
+check "adds are replayed" replay_adds
+check "both have times" test "$(grep -Ec ' us .* us  (AxpyEx|Sgeam)' "$work/out")" -eq 2
 check "the plan needs no GPU" sh -c '[ "$("$1" replay --mode list --time-share 1 --device cuda "$2" | grep -c " measure: ")" -eq 7 ]' sh "$TILEWISE" "$trace"
 check "every shape is replayed" test "$(with "" --time-share 1 --budget 120 -o "$work/r.twr")" -eq 0
 check "seven rows have times" test "$(grep -c ' us .* us ' "$work/out")" -eq 7

@@ -179,6 +179,41 @@ GEMV(cublasSgemvStridedBatched, F32, F32, F32)
 GEMV(cublasTSTgemvStridedBatched, BF16, BF16, F32)
 /* clang-format on */
 
+/* ---- adds ---- */
+
+/* clang-format off */
+int cublasAxpyEx(void *handle, int n, const void *alpha, int type_alpha, const void *x, int type_x,
+                 int incx, void *y, int type_y, int incy, int compute)
+{
+    if (type_x != type_y || compute != type_alpha)
+        return NOT_SUPPORTED;
+    return status(fake_add_enqueue(((struct handle *)handle)->stream, &(struct fake_add){
+        .type = type_x, .rows = n, .columns = 1, .x_step = incx, .y_step = incy, .x = x, .y = y,
+        .alpha = fake_scalar(alpha, type_alpha) }));
+}
+
+#define AXPY(symbol, number)                                                                       \
+    int symbol(void *handle, int n, const void *alpha, const void *x, int incx, void *y, int incy) \
+    {                                                                                              \
+        return cublasAxpyEx(handle, n, alpha, number, x, number, incx, y, number, incy, number);   \
+    }
+AXPY(cublasSaxpy_v2, F32)
+AXPY(cublasDaxpy_v2, F64)
+
+#define GEAM(symbol, number)                                                                       \
+    int symbol(void *handle, int ta, int tb, int m, int n, const void *alpha, const void *a,       \
+               int lda, const void *beta, const void *b, int ldb, void *c, int ldc)                \
+    {                                                                                              \
+        if (ta || tb || b != c || ldb != ldc || fake_scalar(beta, number) != 1)                    \
+            return NOT_SUPPORTED;                                                                  \
+        return status(fake_add_enqueue(((struct handle *)handle)->stream, &(struct fake_add){      \
+            .type = number, .rows = m, .columns = n, .x_step = 1, .y_step = 1, .x_column = lda,    \
+            .y_column = ldc, .x = a, .y = c, .alpha = fake_scalar(alpha, number) }));              \
+    }
+GEAM(cublasSgeam, F32)
+GEAM(cublasDgeam, F64)
+/* clang-format on */
+
 /* ---- cuBLASLt ---- */
 
 enum { ATTRIBUTES = 64, TRANS_A = 3, TRANS_B = 4, ORDER = 1, BATCH = 5, STRIDE = 6, LIST = 6 };

@@ -39,6 +39,14 @@ struct fake_gemm {
     long algorithm; /* of the list; 0: the library's own choice */
 };
 int fake_gemm_enqueue(void *stream, const struct fake_gemm *g);
+/* y = alpha x + y for vectors (columns = 1) or in place for matrices; steps may be negative. */
+struct fake_add {
+    int type, rows, columns, x_step, y_step, x_column, y_column;
+    const void *x;
+    void *y;
+    double alpha;
+};
+int fake_add_enqueue(void *stream, const struct fake_add *a);
 double fake_scalar(const void *value, int type);
 
 #endif

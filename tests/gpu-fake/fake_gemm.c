@@ -80,6 +80,26 @@ static void multiply(const void *context)
                 one(g, b, row, column);
 }
 
+static void add(const void *context)
+{
+    const struct fake_add *a = context;
+    unsigned dtype = dtype_of(a->type);
+    int64_t x0 = a->x_step < 0 ? (1 - a->rows) * (int64_t)a->x_step : 0;
+    int64_t y0 = a->y_step < 0 ? (1 - a->rows) * (int64_t)a->y_step : 0;
+    for (int64_t c = 0; c < a->columns; c++)
+        for (int64_t r = 0; r < a->rows; r++) {
+            int64_t x = x0 + r * a->x_step + c * a->x_column;
+            int64_t y = y0 + r * a->y_step + c * a->y_column;
+            double sum = a->alpha * number_load(dtype, a->x, x) + number_load(dtype, a->y, y);
+            number_store(dtype, a->y, y, sum);
+        }
+}
+
+int fake_add_enqueue(void *stream, const struct fake_add *a)
+{
+    return fake_enqueue(stream, add, a, sizeof *a, floor_ns + 0.001 * a->rows * a->columns);
+}
+
 /* The second algorithm of the list is the quickest. */
 static double price(long algorithm)
 {

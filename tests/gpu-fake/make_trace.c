@@ -4,7 +4,8 @@
  * can be tried without an application. --events: in order, one after the other, again and again;
  * --windows: kernels of a graph that does so, with another kernel behind each call. Else counts.
  * CALL is ENTRY:DTYPE:TRANS:MxNxK[xBATCH]:CALLS, for instance
- * cublasGemmEx:bf16:TN:4096x16x4096:1000 (column-major, as cuBLAS has it).
+ * cublasGemmEx:bf16:TN:4096x16x4096:1000 (column-major, as cuBLAS has it), or for adds
+ * cublasAxpyEx:bf16:NN:4096x1x1:1000 and cublasSgeam:f32:NN:512x64x1:10.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,6 +37,12 @@ static void set_types(struct tilewise_signature *s, const char *name)
     s->math_mode = (uint16_t)(compute << 8);
 }
 
+static uint8_t op_of(const char *entry)
+{
+    bool adds = strstr(entry, "axpy") || strstr(entry, "Axpy") || strstr(entry, "geam");
+    return adds ? TILEWISE_OP_ADD : strstr(entry, "gemv") ? TILEWISE_OP_GEMV : TILEWISE_OP_GEMM;
+}
+
 static bool parse(const char *text, struct tilewise_signature *s, char *entry,
                   unsigned long long *calls)
 {
@@ -50,7 +57,7 @@ static bool parse(const char *text, struct tilewise_signature *s, char *entry,
         sscanf(count, ":%llu", calls) != 1)
         return false;
     *s = (struct tilewise_signature){
-        .op = strstr(entry, "gemv") ? TILEWISE_OP_GEMV : TILEWISE_OP_GEMM,
+        .op = op_of(entry),
         .trans_a = ta == 'T',
         .trans_b = tb == 'T',
         .alpha = TILEWISE_SCALAR_UNREAD,
@@ -83,6 +90,14 @@ static bool parse(const char *text, struct tilewise_signature *s, char *entry,
         s->lda = m;
         s->ldb = s->ldc = 1;
         s->ldd = 1;
+    }
+    if (s->op == TILEWISE_OP_ADD) {
+        s->dtype_a = TILEWISE_NONE;
+        s->lda = 0;
+        s->beta = TILEWISE_SCALAR_ONE;
+        s->math_mode = 0;
+        s->k = 1;
+        s->ldb = s->ldc = s->ldd = n == 1 ? 1 : m;
     }
     return true;
 }

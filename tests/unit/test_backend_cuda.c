@@ -125,7 +125,7 @@ Test(backend_cuda, refuses_what_cannot_be_called_again)
     t = s, t.beta = TILEWISE_SCALAR_DEVICE;
     refuse(t, "device memory");
     t = s, t.op = TILEWISE_OP_CONV;
-    refuse(t, "only gemm and gemv");
+    refuse(t, "only gemm, gemv and adds");
     t = s, t.m = t.lda = t.ldc = t.ldd = (int64_t)1 << 33;
     refuse(t, "32-bit");
     t = s, t.lda = 1;
@@ -247,6 +247,45 @@ Test(backend_cuda, calls_batches_again)
                   "GemmStridedBatchedEx", 7);
     all_are_right(pointers(call("cublasSgemmBatched", TILEWISE_F32, TILEWISE_F32), 5),
                   "SgemmBatched", 1);
+}
+
+static struct tilewise_signature add(const char *entry, uint8_t dtype, int64_t m, int64_t n)
+{
+    struct tilewise_signature s = fixture_add(dtype, m);
+    s.n = n;
+    s.compute = s.scale = dtype == TILEWISE_F64 ? TILEWISE_F64 : TILEWISE_F32;
+    s.alpha = TILEWISE_SCALAR_OTHER;
+    s.entry = cuda_entry_number(entry);
+    s.ldd = s.ldc;
+    return s;
+}
+
+Test(backend_cuda, calls_adds_again)
+{
+    struct tilewise_signature s = add("cublasAxpyEx", TILEWISE_BF16, 1000, 1);
+    all_are_right(s, "AxpyEx", 1);
+    s.ldb = 3, s.ldc = s.ldd = -2;
+    all_are_right(s, "AxpyEx", 1);
+    all_are_right(add("cublasAxpyEx", TILEWISE_F16, 77, 1), "AxpyEx", 1);
+    all_are_right(add("cublasSaxpy_v2", TILEWISE_F32, 77, 1), "Saxpy_v2", 1);
+    all_are_right(add("cublasDaxpy_v2", TILEWISE_F64, 77, 1), "Daxpy_v2", 1);
+    s = add("cublasSgeam", TILEWISE_F32, 40, 30);
+    s.ldb = 43, s.ldc = s.ldd = 41;
+    all_are_right(s, "Sgeam", 1);
+}
+
+Test(backend_cuda, refuses_adds_that_no_function_makes)
+{
+    struct tilewise_signature s = add("cublasAxpyEx", TILEWISE_BF16, 40, 30);
+    s.ldb = s.ldc = s.ldd = 40;
+    refuse(s, "cannot have made");
+    s = add("cublasGemmEx", TILEWISE_BF16, 40, 1);
+    refuse(s, "cannot have made");
+    s = call("cublasAxpyEx", TILEWISE_BF16, TILEWISE_BF16);
+    refuse(s, "cannot have made");
+    s = add("cublasSgeam", TILEWISE_F32, 40, 30);
+    s.ldb = s.ldc = s.ldd = 40, s.layout = TILEWISE_ROW_MAJOR;
+    refuse(s, "cannot have made");
 }
 
 Test(backend_cuda, calls_cublaslt_again)
