@@ -103,6 +103,24 @@ def word(check: Check) -> str:
     return {True: "pass", False: "FAIL", None: "unclear"}[check.ok]
 
 
+def is_table(value) -> bool:
+    """Rows of the same columns, each cell a text, a number or nothing."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(row, dict) and row.keys() == value[0].keys() for row in value)
+        and not any(isinstance(cell, (dict, list)) for row in value for cell in row.values())
+    )
+
+
+def table_lines(rows: list[dict]) -> list[str]:
+    def line(cells) -> str:
+        texts = ("-" if cell is None else str(cell).replace("|", "\\|") for cell in cells)
+        return "| " + " | ".join(texts) + " |"
+
+    return [line(rows[0]), line(["---"] * len(rows[0])), *(line(row.values()) for row in rows)]
+
+
 def as_markdown(what: str, report: dict, checks: list[Check]) -> str:
     lines = [
         f"# GPU {what}",
@@ -124,8 +142,12 @@ def as_markdown(what: str, report: dict, checks: list[Check]) -> str:
     ]
     lines += [f"| {word(check)} | {check.name} |" for check in checks]
     lines += ["", "## Figures", ""]
+    tables = {name: value for name, value in report["figures"].items() if is_table(value)}
     for name, value in report["figures"].items():
-        lines.append(f"- {name}: `{json.dumps(value)}`")
+        if name not in tables:
+            lines.append(f"- {name}: `{json.dumps(value)}`")
+    for name, rows in tables.items():
+        lines += ["", f"### {name}", "", *table_lines(rows)]
     return "\n".join(lines) + "\n"
 
 

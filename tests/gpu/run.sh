@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The acceptance of the tracer, and of the replay, on a machine with a GPU.
-#   run.sh capture|replay [--minutes 9] [--only a,b,...] [--keep DIR]
+# The acceptance of the tracer, of the replay, and of the kernels of other compilers, on a machine with a GPU.
+#   run.sh capture|replay|cutile [--minutes 9] [--only a,b,...] [--keep DIR]
 # TILEWISE_BUILD is a build or an installation (bin/tilewise, lib/libtilewise-tracer.so), CUDA_HOME
-# the toolkit (/usr/local/cuda), PYTHON the python3 that has PyTorch, CAPTURE_OUT or REPLAY_OUT the report
-# without its suffix (docs/results/h200-capture, -replay); sample traces go to samples/ beside it. Prints
-# TAP; without a GPU everything is skipped.
+# the toolkit (/usr/local/cuda), PYTHON the python3 that has PyTorch, CAPTURE_OUT, REPLAY_OUT or CUTILE_OUT
+# the report without its suffix (docs/results/h200-capture, -replay, -cutile); sample traces go to samples/
+# beside it. Prints TAP; without a GPU everything is skipped.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -37,9 +37,9 @@ build_tools() {
 }
 
 what=${1:-}
-case $what in capture | replay) shift ;; *) usage ;; esac
+case $what in capture | replay | cutile) shift ;; *) usage ;; esac
 nvidia-smi -L >/dev/null 2>&1 || skip "no GPU"
-[ "$what" = replay ] || [ -e "$cuda/include/cupti.h" ] || skip "no CUDA toolkit in $cuda (set CUDA_HOME)"
+[ "$what" != capture ] || [ -e "$cuda/include/cupti.h" ] || skip "no CUDA toolkit in $cuda (set CUDA_HOME)"
 "${PYTHON:-python3}" -c 'import torch' 2>/dev/null || skip "no PyTorch in ${PYTHON:-python3} (set PYTHON)"
 build=${TILEWISE_BUILD:-$root/build/dev}
 [ -x "$build/bin/tilewise" ] || refuse "no $build/bin/tilewise: build tilewise, or set TILEWISE_BUILD"
@@ -47,10 +47,7 @@ build=${TILEWISE_BUILD:-$root/build/dev}
 
 tools=$(mktemp -d)
 trap 'rm -rf "$tools"' EXIT
-if [ "$what" = capture ]; then
-    build_tools "$tools"
-    out=${CAPTURE_OUT:-$root/docs/results/h200-capture}
-else
-    out=${REPLAY_OUT:-$root/docs/results/h200-replay}
-fi
+[ "$what" != capture ] || build_tools "$tools"
+out=${what^^}_OUT
+out=${!out:-$root/docs/results/h200-$what}
 "${PYTHON:-python3}" "$here/$what.py" --build "$build" --tools "$tools" --out "$out" "$@"
