@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/candidates.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,7 +68,7 @@ static enum status check_file(const char *path, struct fault *fault)
     return ST_OK;
 }
 
-enum status candidates_load(struct candidates *c, const char *path, struct fault *fault)
+static enum status load_plugin(struct candidates *c, const char *path, struct fault *fault)
 {
     size_t count = 0;
     tilewise_candidates_fn list;
@@ -88,6 +92,58 @@ enum status candidates_load(struct candidates *c, const char *path, struct fault
     return candidates_add(c, table, count, path, fault);
 }
 
+/* ---- manifests ---- */
+
+static bool is_manifest(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+static enum status load_manifest(struct candidates *c, const char *path, struct fault *fault)
+{
+    if (c->nmanifests == CANDIDATES_PLUGINS_MAX)
+        return fault_set(fault, ST_LIMIT, "more than %d manifests", CANDIDATES_PLUGINS_MAX);
+    struct manifest *m = NULL;
+    enum status st = manifest_read(&m, path, fault);
+    if (st != ST_OK)
+        return st;
+    c->manifest[c->nmanifests++] = m;
+    return candidates_add(c, m->rows, m->ncandidates, m->path, fault);
+}
+
+static int is_manifest_entry(const struct dirent *entry)
+{
+    return is_manifest(entry->d_name);
+}
+
+static enum status load_folder(struct candidates *c, const char *path, struct fault *fault)
+{
+    struct dirent **entries;
+    int count = scandir(path, &entries, is_manifest_entry, alphasort);
+    if (count < 0)
+        return fault_set(fault, ST_IO, "%s: %s", path, strerror(errno));
+    enum status st =
+        count ? ST_OK : fault_set(fault, ST_INVALID, "%s: no manifest (*.yaml) in it", path);
+    for (int i = 0; i < count; i++) {
+        char file[PATH_MAX];
+        if (st == ST_OK &&
+            snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name) < PATH_MAX)
+            st = load_manifest(c, file, fault);
+        free(entries[i]);
+    }
+    free(entries);
+    return st;
+}
+
+enum status candidates_load(struct candidates *c, const char *path, struct fault *fault)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return load_folder(c, path, fault);
+    return is_manifest(path) ? load_manifest(c, path, fault) : load_plugin(c, path, fault);
+}
+
 const char *candidates_complaint(const struct tilewise_candidate *c, const char *otherwise)
 {
     const char *text = c->complaint ? c->complaint(c) : "";
@@ -98,5 +154,7 @@ void candidates_close(struct candidates *c)
 {
     while (c->nplugins)
         dlclose(c->plugin[--c->nplugins]);
+    while (c->nmanifests)
+        manifest_free(c->manifest[--c->nmanifests]);
     c->count = 0;
 }

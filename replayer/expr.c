@@ -271,6 +271,18 @@ struct expr expr_constant(int64_t value)
     return (struct expr){ 1, 1, { CODE_CONSTANT }, { value } };
 }
 
+bool expr_needs(const struct expr *e, unsigned names)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        unsigned code = e->code[i];
+        if (code == CODE_AND || code == CODE_OR)
+            i++; /* its target is no code */
+        else if (code >= CODE_NAME && code < CODE_CONSTANT && (names >> (code - CODE_NAME) & 1))
+            return true;
+    }
+    return false;
+}
+
 /* ---- evaluating ---- */
 
 static bool divide(unsigned code, int64_t x, int64_t y, int64_t *out)

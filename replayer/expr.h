@@ -61,6 +61,9 @@ enum status expr_parse(struct expr *out, const char *text, unsigned names, size_
 /* The expression that is this number. */
 struct expr expr_constant(int64_t value);
 
+/* Does it look at any of these names? */
+bool expr_needs(const struct expr *e, unsigned names);
+
 /* False on overflow and on division by zero. `names`: EXPR_NAMES values. */
 bool expr_evaluate(const struct expr *e, const int64_t *names, int64_t *out);
 

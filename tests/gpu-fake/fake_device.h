@@ -6,6 +6,8 @@
  *   dies=1     the driver ends the process when it is started
  *   wrong=N    algorithm N of the list (0: the library's own choice) leaves the last column out
  *   late=1     events tell the time of the calls, not that of the work
+ *   context=ERROR, load=ERROR, launch=ERROR: cuCtxGetDevice, cuModuleLoadData, cuLaunchKernelEx
+ *              fail with it
  *   crash=N    algorithm N ends with an illegal access; hang=N never ends
  */
 #ifndef TILEWISE_TESTS_FAKE_DEVICE_H
@@ -48,5 +50,21 @@ struct fake_add {
 };
 int fake_add_enqueue(void *stream, const struct fake_add *a);
 double fake_scalar(const void *value, int type);
+
+/* What cuLaunchKernelEx and cuMemsetD8Async were last told, and how often (fake_module.c). */
+enum { FAKE_PARAMETERS_MAX = 64 };
+struct fake_launch {
+    uint32_t grid[3], block[3], cluster[3], shared_bytes;
+    void *stream;
+    char kernel[64];
+    unsigned nparameters;
+    uint64_t parameters[FAKE_PARAMETERS_MAX]; /* their bytes; above those: zero */
+};
+struct fake_launches {
+    unsigned launches, clears, loads;
+    size_t cleared_bytes;
+    struct fake_launch last;
+};
+struct fake_launches *fake_launches(void);
 
 #endif

@@ -184,10 +184,16 @@ Test(candidates, text_file_is_no_plugin)
     expect_refusal(ST_IO, "does not load");
 }
 
-Test(candidates, directory_is_no_plugin)
+Test(candidates, a_device_is_no_plugin)
+{
+    cr_assert_eq(candidates_load(&all, "/dev/null", &fault), ST_INVALID);
+    cr_assert_not_null(strstr(fault.text, "not a regular file"), "%s", fault.text);
+}
+
+Test(candidates, folder_without_manifests)
 {
     cr_assert_eq(candidates_load(&all, directory, &fault), ST_INVALID);
-    cr_assert_not_null(strstr(fault.text, "not a regular file"), "%s", fault.text);
+    cr_assert_not_null(strstr(fault.text, "no manifest (*.yaml) in it"), "%s", fault.text);
 }
 
 Test(candidates, name_can_be_used_once)

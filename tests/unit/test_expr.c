@@ -188,6 +188,25 @@ Test(expr, limits)
     refuse(text, strlen(text), "too many different numbers");
 }
 
+Test(expr, says_which_names_it_needs)
+{
+    /* The target of && is 9, the code of a name is above: the byte is not to be mistaken. */
+    struct expr e;
+    size_t at;
+    cr_assert_eq(expr_parse(&e, "m && n + n + n", EXPR_OF_LAUNCH, &at, &fault), ST_OK);
+    cr_expect(expr_needs(&e, 1 << EXPR_N));
+    cr_expect_not(expr_needs(&e, EXPR_OF_LAUNCH & ~(1 << EXPR_M | 1 << EXPR_N)));
+    for (int i = 0; i < 20; i++) { /* all targets that a short text can have */
+        char text[128] = "m && n";
+        for (int j = 0; j < i; j++)
+            strcat(text, "+n");
+        cr_assert_eq(expr_parse(&e, text, EXPR_OF_LAUNCH, &at, &fault), ST_OK);
+        cr_expect_not(expr_needs(&e, EXPR_OF_LAUNCH & ~(1 << EXPR_M | 1 << EXPR_N)));
+    }
+    cr_assert_eq(expr_parse(&e, "4 + sm_count", EXPR_OF_LAUNCH, &at, &fault), ST_OK);
+    cr_expect(expr_needs(&e, EXPR_OF_LAUNCH & ~EXPR_OF_CALL));
+}
+
 Test(expr, constant_is_a_number)
 {
     struct expr e = expr_constant(INT64_MIN);
