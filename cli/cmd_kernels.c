@@ -1,53 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/offers.h"
 #include "cli/options.h"
-#include "kernels/builtin.h"
 #include "replayer/backend.h"
-#include "replayer/candidates.h"
+#include "replayer/cuda_machine.h"
+#include "replayer/isolate.h"
 
-static const char *plugin;
+static const double look_s_max = 60; /* a driver that nobody used since the start takes seconds */
+
+static const char *path, *cuda_libraries;
 
 static const struct option_row rows[] = {
-    { "candidate", 0, OPTION_TEXT, "PATH", "plug-in with more candidates", &plugin, NULL },
+    { OFFERS_OPTION, 0, OPTION_TEXT, "PATH", OFFERS_OPTION_DOC, &path, NULL },
+    { "cuda-libraries", 0, OPTION_TEXT, "DIR", "look for the CUDA driver there first",
+      &cuda_libraries, NULL },
     { 0 },
 };
 
 static const struct usage usage = {
     .command = "kernels",
-    .doc = "List the candidates and what each one can do on this machine.",
+    .doc = "List the candidates: where each runs, and what it computes.",
     .options = rows,
 };
 
-/* Shapes that a candidate of any kind should know: one per operation and element type. */
-static const struct probe {
-    const char *name;
-    uint8_t op, dtype;
-} probes[] = {
-    { "gemm f32", TILEWISE_OP_GEMM, TILEWISE_F32 }, { "gemm f64", TILEWISE_OP_GEMM, TILEWISE_F64 },
-    { "gemv f32", TILEWISE_OP_GEMV, TILEWISE_F32 }, { "gemv f64", TILEWISE_OP_GEMV, TILEWISE_F64 },
-    { "add f32", TILEWISE_OP_ADD, TILEWISE_F32 },   { "add f64", TILEWISE_OP_ADD, TILEWISE_F64 },
+/* One line that grows. */
+struct line {
+    size_t used;
+    char text[240];
 };
 
-static struct tilewise_signature signature_of(const struct probe *p)
+static void add(struct line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct line *l, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int bytes = vsnprintf(l->text + l->used, sizeof l->text - l->used, format, args);
+    va_end(args);
+    l->used += bytes > 0 ? (size_t)bytes : 0;
+    l->used = l->used < sizeof l->text ? l->used : sizeof l->text - 1;
+}
+
+/* ---- candidates that say only yes or no ---- */
+
+/* Types that they are asked about; what is multiplied, and what it is summed in. */
+static const struct {
+    uint8_t dtype, compute;
+} asked[] = {
+    { TILEWISE_F64, TILEWISE_F64 },  { TILEWISE_F32, TILEWISE_F32 },
+    { TILEWISE_F32, TILEWISE_TF32 }, { TILEWISE_BF16, TILEWISE_F32 },
+    { TILEWISE_F16, TILEWISE_F32 },
+};
+static const uint8_t asked_ops[] = { TILEWISE_OP_GEMM, TILEWISE_OP_GEMV, TILEWISE_OP_ADD };
+
+static struct tilewise_signature signature_of(uint8_t op, uint8_t dtype, uint8_t compute)
 {
     const int64_t size = 64;
-    bool is_gemm = p->op == TILEWISE_OP_GEMM, is_add = p->op == TILEWISE_OP_ADD;
+    bool is_gemm = op == TILEWISE_OP_GEMM, is_add = op == TILEWISE_OP_ADD;
     return (struct tilewise_signature){
-        .op = p->op,
-        .dtype_a = is_add ? TILEWISE_NONE : p->dtype,
-        .dtype_b = p->dtype,
-        .dtype_c = p->dtype,
-        .dtype_d = p->dtype,
-        .compute = p->dtype,
-        .scale = p->dtype,
+        .op = op,
+        .dtype_a = is_add ? TILEWISE_NONE : dtype,
+        .dtype_b = dtype,
+        .dtype_c = dtype,
+        .dtype_d = dtype,
+        .compute = compute,
+        .scale = dtype == TILEWISE_F64 ? TILEWISE_F64 : TILEWISE_F32,
         .alpha = TILEWISE_SCALAR_ONE,
         .beta = is_add ? TILEWISE_SCALAR_ONE : TILEWISE_SCALAR_ZERO,
-        .align_a = 6,
-        .align_b = 6,
-        .align_c = 6,
+        .align_a = 4,
+        .align_b = 4,
+        .align_c = 4,
         .m = size,
         .n = is_add ? 1 : size,
         .k = is_gemm ? size : 1,
@@ -58,45 +84,144 @@ static struct tilewise_signature signature_of(const struct probe *p)
     };
 }
 
-/* "gemm f32, add f32", or why nothing. */
-static void describe_support(const struct tilewise_candidate *c, char *text, size_t bytes)
+/* "gemm f32 tf32, add f32", or why nothing. */
+static void describe_answers(const struct tilewise_candidate *c, struct line *l)
 {
-    size_t used = 0;
-    text[0] = '\0';
-    if (strcmp(c->target, backend_cpu.name) != 0) {
-        snprintf(text, bytes, "no: this build has no %s backend", c->target);
-        return;
+    for (size_t o = 0; o < sizeof asked_ops; o++) {
+        bool named = false;
+        for (size_t t = 0; t < sizeof asked / sizeof asked[0]; t++) {
+            uint8_t compute = asked[t].compute, dtype = asked[t].dtype;
+            struct tilewise_signature s = signature_of(asked_ops[o], dtype, compute);
+            bool multiplies = asked_ops[o] != TILEWISE_OP_ADD || compute != TILEWISE_TF32;
+            if (!multiplies || !c->supports(c, &s))
+                continue;
+            if (!named)
+                add(l, "%s%s", l->used ? ", " : "", tilewise_op_name(asked_ops[o]));
+            add(l, " %s", tilewise_dtype_name(compute == TILEWISE_TF32 ? compute : dtype));
+            named = true;
+        }
     }
-    for (size_t i = 0; i < sizeof probes / sizeof probes[0]; i++) {
-        struct tilewise_signature s = signature_of(&probes[i]);
-        if (c->supports(c, &s) && used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "",
-                                     probes[i].name);
+    if (l->used == 0)
+        add(l, "no: not this processor, or none of the common shapes");
+}
+
+/* ---- candidates of cubins ---- */
+
+static void describe_types(const struct cubin_candidate *c, struct line *l)
+{
+    bool is_add = c->op == TILEWISE_OP_ADD;
+    uint8_t a = is_add ? c->type_b : c->type_a;
+    add(l, "%s %s", tilewise_op_name(c->op), tilewise_dtype_name(a));
+    if (c->type_b != a)
+        add(l, " x %s", tilewise_dtype_name(c->type_b));
+    if (c->type_c != c->type_b)
+        add(l, " to %s", tilewise_dtype_name(c->type_c));
+    for (unsigned type = 0; !is_add && type < TILEWISE_DTYPE_COUNT; type++)
+        if (type != a && (c->computes >> type & 1))
+            add(l, " in %s", tilewise_dtype_name(type));
+}
+
+static void describe_transposes(const struct cubin_candidate *c, struct line *l)
+{
+    for (unsigned i = 0; i < 4; i++)
+        if (c->transposes >> i & 1)
+            add(l, c->op == TILEWISE_OP_GEMV ? " %c" : " %c%c", "NT"[i >> 1], "NT"[i & 1]);
+}
+
+/* Architectures for which all of its modules have a file. */
+static void describe_architectures(const struct cubin_candidate *c, unsigned here, struct line *l)
+{
+    const struct cubin_module *first = c->launches[0].module;
+    bool runs = true;
+    for (size_t i = 0; i < first->nbinaries; i++) {
+        const struct cubin_binary *b = &first->binaries[i];
+        bool everywhere = true;
+        for (size_t j = 1; j < c->nlaunches; j++)
+            everywhere = everywhere && cubin_choose(c->launches[j].module, b->arch);
+        if (everywhere)
+            add(l, "%ssm_%u%s", i ? " " : "; ", b->arch, b->only_there ? "a" : "");
     }
-    if (used == 0)
-        snprintf(text, bytes, "no: not this processor, or none of the common shapes");
+    for (size_t j = 0; here && j < c->nlaunches; j++)
+        runs = runs && cubin_choose(c->launches[j].module, here);
+    if (!runs)
+        add(l, ", not sm_%u", here);
+}
+
+static void describe_cubins(const struct cubin_candidate *c, unsigned here, struct line *l)
+{
+    describe_types(c, l);
+    describe_transposes(c, l);
+    add(l, "%s", c->takes_batches ? ", batches" : "");
+    describe_architectures(c, here, l);
+}
+
+/* ---- the list ---- */
+
+static void print_row(const struct candidates *all, size_t i, unsigned capability)
+{
+    const struct tilewise_candidate *c = all->row[i];
+    const struct cubin_candidate *cubins = cubin_of(c);
+    struct line l = { .text = "" };
+    if (cubins)
+        describe_cubins(cubins, capability, &l);
+    else
+        describe_answers(c, &l);
+    printf("%-32s %-6s %-42s %s", c->name, c->target, l.text, c->summary);
+    if (strcmp(all->origin[i], CANDIDATES_BUILT_IN) != 0)
+        printf("; from %s", all->origin[i]);
+    if (cubins && cubins->launches[0].module->compilers[0])
+        printf(" (%s)", cubins->launches[0].module->compilers);
+    putchar('\n');
+}
+
+static bool has_target(const struct candidates *all, const char *target)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->row[i]->target, target) == 0)
+            return true;
+    return false;
+}
+
+/* What the rows for a GPU would run on; 0 and a line why not. */
+static unsigned look_for_gpu(struct line *l)
+{
+    struct cuda_machine machine;
+    struct isolate_limits limits = { .seconds = look_s_max };
+    struct isolate_end end;
+    isolate_run(cuda_machine_look, (void *)cuda_libraries, &machine, sizeof machine, &limits, &end);
+    bool asked_it = end.status == RESULT_PASSED;
+    const struct fault *wrong = machine.driver.status != ST_OK ? &machine.driver : &machine.gpu;
+    if (asked_it && wrong->status == ST_OK) {
+        add(l, "%s, sm_%d", machine.gpu_name, machine.capability);
+        return (unsigned)machine.capability;
+    }
+    add(l, "not on this machine: %s", asked_it ? wrong->text : end.reason);
+    return 0;
+}
+
+static void print_all(const struct candidates *all)
+{
+    struct line gpu = { .text = "" };
+    bool has_cuda = has_target(all, backend_cuda.name);
+    unsigned capability = has_cuda ? look_for_gpu(&gpu) : 0;
+    printf("%-32s %-6s %-42s %s\n", "candidate", "target", "computes", "what it is");
+    for (size_t i = 0; i < all->count; i++)
+        print_row(all, i, capability);
+    if (has_cuda)
+        printf("\ncuda: %s\n", gpu.text);
 }
 
 int cmd_kernels(int argc, char **argv)
 {
     struct candidates all = { 0 };
     struct fault fault = { .text = "" };
-    char support[160];
-    size_t count;
+    struct offers_paths paths = offers_find(argc, argv);
     int first, code = options_parse(&usage, argc, argv, &first);
     if (code >= 0)
         return code;
-    const struct tilewise_candidate *const *table = builtin_candidates(&count);
-    enum status st = candidates_add(&all, table, count, "built in", &fault);
-    if (st == ST_OK && plugin)
-        st = candidates_load(&all, plugin, &fault);
-    printf("%-28s %-6s %-44s %s\n", "candidate", "target", "here", "what it is");
-    for (size_t i = 0; st == ST_OK && i < all.count; i++) {
-        describe_support(all.row[i], support, sizeof support);
-        printf("%-28s %-6s %-44s %s%s%s\n", all.row[i]->name, all.row[i]->target, support,
-               all.row[i]->summary, all.origin[i][0] == '/' ? "; from " : "",
-               all.origin[i][0] == '/' ? all.origin[i] : "");
-    }
+    enum status st = offers_load(&all, &paths, path, &fault);
+    if (st == ST_OK)
+        print_all(&all);
     candidates_close(&all);
     return st == ST_OK ? EXIT_FINE : command_fault("kernels", &fault);
 }

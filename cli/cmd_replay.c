@@ -8,6 +8,7 @@
 
 #include "analysis/match.h"
 #include "cli/command.h"
+#include "cli/offers.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/replay_device.h"
@@ -56,8 +57,7 @@ static const struct option_row rows[] = {
     { "order", 0, OPTION_CHOICE, "none|recorded",
       "behind the single shapes, replay a repeating stretch of the trace in its recorded order",
       &order, "none|recorded" },
-    { "candidate", 0, OPTION_TEXT, "PATH", "plug-in with more candidates; may be repeated",
-      &plugins, NULL },
+    { OFFERS_OPTION, 0, OPTION_TEXT, "PATH", OFFERS_OPTION_DOC, &plugins, NULL },
     { "kernel", 0, OPTION_TEXT, "NAMES",
       "only these candidates (comma list; also 'ref' and 'null', the instruments)", &kernel, NULL },
     { "only", 0, OPTION_COUNT, "N", "only shape N of the plan (--mode list)", &only, NULL },
@@ -91,23 +91,6 @@ static bool is_mode(const char *name)
     return strcmp(mode, name) == 0;
 }
 
-/* Every --candidate of the command line (the table keeps the last one), else what the environment
- * or the configuration file says. */
-static size_t find_plugins(int argc, char **argv, const char **paths, size_t most)
-{
-    static const char option[] = "--candidate";
-    size_t count = 0, length = sizeof option - 1;
-    for (int i = 1; i < argc && count < most && strcmp(argv[i], "--") != 0; i++) {
-        if (strncmp(argv[i], option, length) != 0)
-            continue;
-        if (argv[i][length] == '=')
-            paths[count++] = argv[i] + length + 1;
-        else if (argv[i][length] == '\0' && i + 1 < argc)
-            paths[count++] = argv[++i];
-    }
-    return count;
-}
-
 static bool is_listed(const char *list, const char *name)
 {
     size_t length = strlen(name);
@@ -136,14 +119,10 @@ static void keep_wanted(struct candidates *all)
     all->count = kept;
 }
 
-static enum status load_candidates(struct candidates *all, const char *const *paths, size_t npaths,
+static enum status load_candidates(struct candidates *all, struct offers_paths *paths,
                                    struct fault *fault)
 {
-    size_t count;
-    const struct tilewise_candidate *const *table = builtin_candidates(&count);
-    enum status st = candidates_add(all, table, count, "built in", fault);
-    for (size_t i = 0; st == ST_OK && i < npaths; i++)
-        st = candidates_load(all, paths[i], fault);
+    enum status st = offers_load(all, paths, plugins, fault);
     if (st != ST_OK)
         return st;
     keep_wanted(all);
@@ -381,18 +360,15 @@ static void collect_timing(struct words *w)
 
 int cmd_replay(int argc, char **argv)
 {
-    const char *paths[CANDIDATES_PLUGINS_MAX];
     char command[COMMAND_BYTES];
     struct candidates candidates = { 0 };
     struct fault fault = { .text = "" };
     int first;
     join_command(argc, argv, command, sizeof command);
-    size_t npaths = find_plugins(argc, argv, paths, CANDIDATES_PLUGINS_MAX);
+    struct offers_paths paths = offers_find(argc, argv);
     int code = options_parse(&usage, argc, argv, &first);
     if (code >= 0)
         return code;
-    if (npaths == 0 && plugins)
-        paths[npaths++] = plugins;
     if (!(time_share >= 0 && time_share <= 1) || !(budget_s > 0)) {
         fputs("tilewise replay: --time-share is 0 to 1, --budget above 0; see: tilewise help "
               "replay\n",
@@ -412,7 +388,7 @@ int cmd_replay(int argc, char **argv)
         .bitwise = is_mode("bitwise"),
         .one_only = only != 0,
     };
-    enum status st = load_candidates(&candidates, paths, npaths, &fault);
+    enum status st = load_candidates(&candidates, &paths, &fault);
     code =
         st == ST_OK ? replay_traces(&view, &candidates, command) : command_fault("replay", &fault);
     candidates_close(&candidates);

@@ -79,7 +79,7 @@ static const char *origin_of(const struct candidates *candidates, const char *na
     for (size_t i = 0; i < candidates->count; i++)
         if (strcmp(candidates->row[i]->name, name) == 0)
             return candidates->origin[i];
-    return "";
+    return CANDIDATES_BUILT_IN;
 }
 
 /* One word of a shell's command line. */
@@ -106,7 +106,7 @@ static void print_reproducer(const struct replay_view *view, size_t item, const 
                              bool timed)
 {
     const char *mode = view->bitwise ? "bitwise" : timed ? "perf" : "check";
-    const char *origin = name ? origin_of(view->candidates, name) : "";
+    const char *origin = name ? origin_of(view->candidates, name) : CANDIDATES_BUILT_IN;
     printf("        reproduce: %s replay --mode %s --only %zu", program_invocation_name, mode,
            item + 1);
     if (name) {
@@ -117,7 +117,7 @@ static void print_reproducer(const struct replay_view *view, size_t item, const 
         print_word(*word);
     for (const char *const *word = view->timing; timed && *word; word++)
         print_word(*word);
-    if (origin[0] == '/') {
+    if (strcmp(origin, CANDIDATES_BUILT_IN) != 0) {
         printf(" --candidate");
         print_word(origin);
     }

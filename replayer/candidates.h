@@ -12,10 +12,13 @@
 
 enum { CANDIDATES_MAX = 512, CANDIDATES_PLUGINS_MAX = 32 };
 
+#define CANDIDATES_BUILT_IN "built in"
+
 struct candidates {
     size_t count, nplugins, nmanifests;
     const struct tilewise_candidate *row[CANDIDATES_MAX];
-    const char *origin[CANDIDATES_MAX]; /* path of the plug-in or the manifest; "built in" */
+    const char
+        *origin[CANDIDATES_MAX]; /* path of the plug-in or the manifest; CANDIDATES_BUILT_IN */
     void *plugin[CANDIDATES_PLUGINS_MAX];
     struct manifest *manifest[CANDIDATES_PLUGINS_MAX];
 };
