@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The acceptance of the tracer, of the replay, and of the kernels of other compilers, on a machine with a GPU.
-#   run.sh capture|replay|cutile [--minutes 9] [--only a,b,...] [--keep DIR]
+#   run.sh capture|replay|cutile|causal [--minutes 9] [--only a,b,...] [--keep DIR]
 # TILEWISE_BUILD is a build or an installation (bin/tilewise, lib/libtilewise-tracer.so), CUDA_HOME
-# the toolkit (/usr/local/cuda), PYTHON the python3 that has PyTorch, CAPTURE_OUT, REPLAY_OUT or CUTILE_OUT
-# the report without its suffix (docs/results/h200-capture, -replay, -cutile); sample traces go to samples/
+# the toolkit (/usr/local/cuda), PYTHON the python3 that has PyTorch, CAPTURE_OUT, REPLAY_OUT, CUTILE_OUT or CAUSAL_OUT
+# the report without its suffix (docs/results/h200-capture, -replay, -cutile, -causal); sample traces go to samples/
 # beside it. Prints TAP; without a GPU everything is skipped.
 set -euo pipefail
 
@@ -37,7 +37,7 @@ build_tools() {
 }
 
 what=${1:-}
-case $what in capture | replay | cutile) shift ;; *) usage ;; esac
+case $what in capture | replay | cutile | causal) shift ;; *) usage ;; esac
 nvidia-smi -L >/dev/null 2>&1 || skip "no GPU"
 [ "$what" != capture ] || [ -e "$cuda/include/cupti.h" ] || skip "no CUDA toolkit in $cuda (set CUDA_HOME)"
 "${PYTHON:-python3}" -c 'import torch' 2>/dev/null || skip "no PyTorch in ${PYTHON:-python3} (set PYTHON)"
