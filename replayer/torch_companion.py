@@ -67,7 +67,7 @@ class Case:
         plain = alpha == 1 and beta == 0
         a, _, c = self.sets[0]
         # Column-major results are rows of the transpose, as PyTorch has them.
-        rows = c.stride(-1) == 1 or c.shape[-1] == 1
+        rows = c.stride(-1) == 1
         if self.op == "gemv":
             if plain:
                 return (lambda a, x, y: torch.mv(a, x[:, 0], out=y[:, 0])), "torch.mv"
