@@ -64,14 +64,17 @@ def parts_of(tile_m, tile_n, tile_k):
 # ---- matrix products ----
 
 # type, trans, tile m x n x k, options of the compiler, offered where. `first`: the weights on the
-# side that tensor cores take 64 rows of. Eight warps: two groups of four multiply.
+# side that tensor cores take 64 rows of. Eight warps: two groups of four multiply. `ctas`: blocks
+# of a cluster, which share what they load; `occupancy`: blocks of a multiprocessor.
 MATMUL = [
     ("bf16", "TN", (256, 128, 64), {"warps": 8}, "n >= 96"),
     ("bf16", "TN", (128, 256, 64), {"warps": 8}, "n >= 192"),
     ("bf16", "TN", (256, 128, 64), {"warps": 8, "ctas": 2}, "n >= 96"),
     ("bf16", "TN", (128, 128, 64), {"warps": 8}, "n >= 64"),
     ("bf16", "TN", (128, 64, 64), {"first": 1}, "n > 16 && n <= 128"),
-    ("bf16", "TN", (64, 16, 128), {"first": 1}, "n <= 16"),
+    ("bf16", "TN", (64, 64, 128), {"first": 1}, "n > 16 && n <= 64"),
+    ("bf16", "TN", (64, 16, 128), {"first": 1}, "n > 8 && n <= 16"),
+    ("bf16", "TN", (64, 8, 128), {"first": 1}, "n <= 8"),
     ("bf16", "NN", (256, 128, 64), {"warps": 8}, "n >= 96"),
     ("bf16", "NN", (128, 128, 64), {"warps": 8}, "n >= 64"),
     ("bf16", "NN", (64, 64, 64), {}, "n > 16 && n <= 512"),
@@ -92,7 +95,9 @@ GROUP = 8
 
 # The same in parts of k, for few rows.
 SPLIT = [
-    ("bf16", "TN", (64, 16, 128), {"first": 1}, "n <= 16"),
+    ("bf16", "TN", (64, 8, 128), {"first": 1}, "n <= 8"),
+    ("bf16", "TN", (64, 16, 128), {"first": 1}, "n > 8 && n <= 16"),
+    ("bf16", "TN", (64, 16, 128), {"first": 1, "occupancy": 2}, "n <= 16"),
     ("bf16", "TN", (64, 64, 128), {"first": 1}, "n > 16 && n <= 128"),
     ("bf16", "NN", (64, 16, 128), {"first": 1}, "n <= 16"),
     ("f16", "TN", (64, 16, 128), {"first": 1}, "n <= 16"),
@@ -112,7 +117,8 @@ MATVEC = [("bf16", (4, 1024)), ("bf16", (16, 512))]
 
 
 def tile_text(tile, options):
-    return "x".join(map(str, tile[:2])) + ("c2" if options.get("ctas") else "")
+    pairs = "c2" if options.get("ctas") else ""
+    return "x".join(map(str, tile[:2])) + pairs + ("o2" if options.get("occupancy") else "")
 
 
 def constants(kind, tile, trans, options, type_name):
@@ -160,6 +166,7 @@ def split_offer(row):
     t, (m, n, k) = TYPES[type_name], tile
     name = f"cutile_{type_name}_{trans.lower()}_{tile_text(tile, options)}_split"
     parts = parts_of(m, n, k)
+    pair = ", two at a time" if options.get("occupancy") else ""
     x, w, y = x_array(t), w_array(t, trans), y_array(t)
     z = array("f32", [parts, "n", "m"], ["n * m", "m", "1"])
     multiply = Launch(module=module("matmul_parts", name, [x, w, z],
@@ -171,7 +178,7 @@ def split_offer(row):
                  grid=[f"ceil_div(m, {SUM_TILE[0]})", f"ceil_div(n, {SUM_TILE[1]})"],
                  args=arguments("scratch", z) + arguments("c", y))
     return gemm_offer(name, type_name, trans,
-                      f"tiles of {m} x {n}, k in parts, summed in order",
+                      f"tiles of {m} x {n}{pair}, k in parts, summed in order",
                       [where, f"k >= {4 * k}"] + alignment(t, trans), [multiply, add],
                       scratch=f"4 * m * n * {parts}")
 

@@ -19,7 +19,7 @@ import cuda.tile as ct
 import tap
 
 # m, n, k, batch: nothing fills its last tile; gaps: what leading dimensions are longer by.
-SHAPES = [(264, 5, 1096, 1), (520, 33, 1064, 1), (392, 201, 264, 1), (264, 1, 1096, 1),
+SHAPES = [(264, 5, 1096, 1), (136, 13, 1096, 1), (520, 33, 1064, 1), (392, 201, 264, 1), (264, 1, 1096, 1),
           (136, 70, 72, 3), (264, 5, 72, 2)]  # fmt: skip
 ADDS = [(4104, 1), (2056, 5)]
 GAP = 16
