@@ -6,6 +6,12 @@
 prefix=$work/prefix
 check "cmake --install" cmake --install "$TILEWISE_BUILD" --prefix "$prefix"
 check "the shim is found and loads" grep -q "^ok  *shim  *$prefix/" <("$prefix/bin/tilewise" doctor --device=cpu "$work")
+kernels=$prefix/share/tilewise/kernels
+check "kernels compiled ahead of time are installed" sh -c '"$1" kernels --candidate "$2" | grep -q "^cutile_bf16_tn_128x128 "' sh \
+    "$prefix/bin/tilewise" "$kernels/cutile/matmul.yaml"
+check "so are Triton's" sh -c '"$1" kernels --candidate "$2" | grep -q "^triton_add_vector_f32 "' sh \
+    "$prefix/bin/tilewise" "$kernels/triton/add.yaml"
+check "and the second baseline" test -s "$prefix/share/tilewise/torch_companion.py"
 record() {
     "$prefix/bin/tilewise" record -o "$work/traces" -- /usr/bin/python3 -c '
 import numpy as np

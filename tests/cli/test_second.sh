@@ -51,6 +51,4 @@ else
     check "a Python without PyTorch" second /usr/bin/python3
     check "is a line" says "^second    none: /usr/bin/python3 says: No module named 'torch'; .*--python"
 fi
-check "without the option there is none" sh -c '! "$@" | grep -q "^second"' sh "$TILEWISE" replay --budget 1 --threads 1 \
-    --kernel ref --uncap-baseline -o "$work/n.twr" "${traces[@]}"
 finish
