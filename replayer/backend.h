@@ -77,6 +77,7 @@ struct backend_clock {
 };
 
 struct backend_session; /* of one backend; opaque */
+struct site_ops;        /* replayer/site.h */
 
 struct backend {
     /* Required. Also the `target` of the candidates that run here. Static storage. */
@@ -123,6 +124,10 @@ struct backend {
                          size_t bytes);
     enum status (*read)(struct backend_session *session, void *host, const void *device,
                         size_t bytes);
+
+    /* Optional (NULL, or the answer NULL: results are verified on the host). Who verifies them
+     * where they are. */
+    const struct site_ops *(*site)(struct backend_session *session);
 
     /* Required. Make ready to run this signature (copied) and list the ways to do it. */
     enum status (*prepare)(struct backend_session *session, const struct tilewise_signature *s,

@@ -14,6 +14,7 @@
 #include "replayer/data.h"
 #ifdef REPLAYER_CUDA
 #include "replayer/cuda_device.h"
+#include "replayer/cuda_site.h"
 #endif
 
 static const int64_t cubes[] = { 4096, 8192, 0 };
@@ -427,6 +428,16 @@ static int cuda_touch(struct backend_session *session, const struct backend_touc
     return sum_instead(session, t);
 }
 
+static const struct site_ops *site_of(struct backend_session *session)
+{
+#ifdef REPLAYER_CUDA
+    if (session->has_kernels)
+        return &cuda_site;
+#endif
+    (void)session;
+    return NULL;
+}
+
 static const char *cuda_complaint(struct backend_session *session)
 {
     return session->complaint;
@@ -456,6 +467,7 @@ const struct backend backend_cuda = {
     .release = cuda_release,
     .write = cuda_write,
     .read = cuda_read,
+    .site = site_of,
     .prepare = cuda_prepare,
     .baseline = cuda_baseline,
     .burst = cuda_burst_run,

@@ -3,15 +3,12 @@
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "replayer/stats.h"
 #include "traces/number.h"
 
-enum { PARTS_MAX = 16, PART_ELEMENTS_MIN = 1 << 20 };
 enum { SAMPLES_PER_SIDE = 3, SAMPLED_BATCHES = 4, REFERENCE_ROWS_MIN = 256 };
 static const double full_reference_steps_max = 1 << 26;
 /* A sum of n errors with random signs exceeds 7 times its deviation once in 10^11 rows. */
@@ -56,17 +53,6 @@ struct compare_bound compare_bound_of(const struct tilewise_signature *s, double
         .tiny = fmax(number_tiny(result), 0x1p-1074),
         .largest = number_largest(result),
     };
-}
-
-double compare_error(const struct compare_bound *bound, double got, double ref, double magnitude)
-{
-    double error = fabs(got - ref);
-    double allowed = bound->out * fabs(ref) + bound->sum * magnitude + bound->tiny;
-    /* Beyond the range: infinity or the largest number, as the type has it. */
-    if (fabs(ref) + allowed > bound->largest && fabs(got) >= bound->largest &&
-        signbit(got) == signbit(ref))
-        return 0;
-    return error <= allowed ? error / allowed : isfinite(error) ? error / allowed : INFINITY;
 }
 
 static void note(struct compare_outcome *out, double error, const char *format, int64_t b,
@@ -174,15 +160,7 @@ static struct problem problem_of(const struct compare_job *job, const struct reg
     return p;
 }
 
-/* The element that a result computed without error becomes. */
-static double rounded(uint8_t dtype, double value)
-{
-    double room;
-    number_store(dtype, &room, 0, value);
-    return number_load(dtype, &room, 0);
-}
-
-static struct compare_bound element_bound(const struct compare_job *job)
+struct compare_bound compare_bound_for(const struct compare_job *job)
 {
     struct compare_bound bound = compare_bound_of(job->signature, job->kappa);
     if (job->exact)
@@ -190,16 +168,24 @@ static struct compare_bound element_bound(const struct compare_job *job)
     return bound;
 }
 
+void compare_describe(const struct judge_outcome *found, struct compare_outcome *out)
+{
+    *out = (struct compare_outcome){ .equal = found->bad == 0, .worst = found->worst };
+    if (found->bad)
+        snprintf(out->where, sizeof out->where, element_text, (long long)found->at[0],
+                 (long long)found->at[1], (long long)found->at[2], found->got, found->want);
+}
+
 /* `at`: batch, row, column. */
-static void judge_element(const struct compare_job *job, const struct compare_bound *bound,
-                          const int64_t at[3], double ref, double magnitude,
-                          struct compare_outcome *out)
+static void note_element(const struct compare_job *job, const struct compare_bound *bound,
+                         const int64_t at[3], double ref, double magnitude,
+                         struct compare_outcome *out)
 {
     const struct operand *o = &job->after->shape;
     if (!operand_holds(o, at[1], at[2]))
         return;
     double got = data_get(job->after, operand_index(o, at[0], at[1], at[2]));
-    double want = job->exact ? rounded(o->dtype, ref) : ref;
+    double want = job->exact ? judge_rounded(o->dtype, ref) : ref;
     note(out, compare_error(bound, got, want, magnitude), element_text, at[0], at[1], at[2], got,
          want);
 }
@@ -207,7 +193,7 @@ static void judge_element(const struct compare_job *job, const struct compare_bo
 static enum status compare_region(const struct compare_job *job, const struct region *g,
                                   struct compare_outcome *out)
 {
-    struct compare_bound bound = element_bound(job);
+    struct compare_bound bound = compare_bound_for(job);
     struct problem p = problem_of(job, g);
     size_t count = (size_t)(g->rows * g->columns);
     double *result = calloc(count, 2 * sizeof *result);
@@ -218,40 +204,22 @@ static enum status compare_region(const struct compare_job *job, const struct re
         for (int64_t r = 0; r < g->rows; r++) {
             const int64_t at[] = { g->batch, g->row + r, g->column + c };
             size_t i = (size_t)(p.transposed ? c + r * g->columns : r + c * g->rows);
-            judge_element(job, &bound, at, result[i], result[count + i], out);
+            note_element(job, &bound, at, result[i], result[count + i], out);
         }
     free(result);
     return error == 0 ? ST_OK : error == -ENOMEM ? ST_NOMEM : ST_UNSUPPORTED;
 }
 
-/* Adds are exact: the one correctly rounded result, with the product rounded first or not; 16-bit
- * types may round to f32 on the way. */
-static bool is_exact_add(uint8_t dtype, double alpha, double x, double y, double got)
-{
-    volatile double wide = alpha * x;
-    if (dtype == TILEWISE_F64)
-        return got == fma(alpha, x, y) || got == wide + y;
-    volatile float narrow = (float)wide; /* rounded on its own */
-    double fused = (double)fmaf((float)alpha, (float)x, (float)y);
-    double twice = (double)(narrow + (float)y);
-    if (got == rounded(dtype, fused) || got == rounded(dtype, twice))
-        return true;
-    return got == rounded(dtype, rounded(dtype, wide) + y) || got == rounded(dtype, wide + y);
-}
-
 static void compare_add(const struct compare_job *job, struct compare_outcome *out)
 {
-    const struct operand *o = &job->after->shape, *x = &job->b->shape;
-    for (int64_t b = 0; b < o->batch; b++)
-        for (int64_t c = 0; c < o->cols; c++)
-            for (int64_t r = 0; r < o->rows; r++) {
-                double xv = data_get(job->b, operand_index(x, b, r, c));
-                double yv = data_get(job->before, operand_index(o, b, r, c));
-                double got = data_get(job->after, operand_index(o, b, r, c));
-                bool exact = is_exact_add(o->dtype, job->alpha, xv, yv, got);
-                note(out, exact ? 0 : INFINITY, element_text, b, r, c, got,
-                     rounded(o->dtype, fma(job->alpha, xv, yv)));
-            }
+    struct judge_outcome found;
+    struct judge j = { .kind = JUDGE_ADD,
+                       .after = *job->after,
+                       .other = *job->b,
+                       .before = *job->before,
+                       .alpha = job->alpha };
+    judge_all(&j, &found);
+    compare_describe(&found, out);
 }
 
 /* y += M x for one batch of an image, and row sums of squares. `flip`: M is the transpose.
@@ -381,67 +349,6 @@ static double reference_steps(const struct compare_job *job)
     return longer * fmin(m, n) * (double)operand_depth(job->signature);
 }
 
-/* Some of the columns of all batches, counted through. */
-struct part {
-    const struct compare_job *job;
-    int64_t begin, end;
-    struct compare_outcome out;
-    pthread_t thread;
-};
-
-static void *compare_part(void *context)
-{
-    struct part *part = context;
-    const struct compare_job *job = part->job;
-    const struct operand *o = &job->after->shape;
-    struct compare_bound bound = element_bound(job);
-    for (int64_t i = part->begin; i < part->end; i++)
-        for (int64_t r = 0; r < o->rows; r++) {
-            const int64_t at[] = { i / o->cols, r, i % o->cols };
-            int64_t known = i * o->rows + r;
-            judge_element(job, &bound, at, job->want[known], job->magnitude[known], &part->out);
-        }
-    return NULL;
-}
-
-static int64_t count_parts(int64_t columns, int64_t rows)
-{
-    cpu_set_t set;
-    int64_t usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    int64_t worth = columns * rows / PART_ELEMENTS_MIN;
-    int64_t parts = worth < usable ? worth : usable;
-    parts = parts < PARTS_MAX ? parts : PARTS_MAX;
-    return parts < 1 ? 1 : parts < columns ? parts : columns;
-}
-
-/* Every element against a reference that somebody computed before. Large results in threads, which
- * are gone on return. */
-static void compare_known(const struct compare_job *job, struct compare_outcome *out)
-{
-    const struct operand *o = &job->after->shape;
-    int64_t columns = o->cols * o->batch, count = count_parts(columns, o->rows);
-    struct part parts[PARTS_MAX];
-    bool started[PARTS_MAX] = { false };
-    for (int64_t i = 0; i < count; i++) {
-        parts[i] = (struct part){ .job = job,
-                                  .begin = columns * i / count,
-                                  .end = columns * (i + 1) / count,
-                                  .out = { .equal = true } };
-        started[i] = i > 0 && pthread_create(&parts[i].thread, NULL, compare_part, &parts[i]) == 0;
-    }
-    for (int64_t i = 0; i < count; i++)
-        if (!started[i])
-            compare_part(&parts[i]);
-    for (int64_t i = 0; i < count; i++) {
-        if (started[i])
-            pthread_join(parts[i].thread, NULL);
-        double worst = fmax(out->worst, parts[i].out.worst);
-        if (out->equal && !parts[i].out.equal)
-            *out = parts[i].out;
-        out->worst = worst;
-    }
-}
-
 enum status compare_result(const struct compare_job *job, struct compare_outcome *out)
 {
     const struct operand *c = &job->after->shape;
@@ -451,10 +358,6 @@ enum status compare_result(const struct compare_job *job, struct compare_outcome
         return ST_UNSUPPORTED;
     if (job->signature->op == TILEWISE_OP_ADD) {
         compare_add(job, out);
-        return ST_OK;
-    }
-    if (job->want) {
-        compare_known(job, out);
         return ST_OK;
     }
     double steps = reference_steps(job) * (double)c->batch;

@@ -9,6 +9,7 @@
 
 #include "replayer/candidate.h"
 #include "replayer/data.h"
+#include "replayer/judge.h"
 
 /* For each element of one product: the value, and E = sum |alpha a b| + |beta c|; m x n,
  * column-major. 0 or a negative errno; -ENOTSUP for types it does not know.
@@ -20,9 +21,7 @@ struct compare_job {
     const struct tilewise_signature *signature;
     compare_reference *reference;
     const struct data_image *a, *b, *before, *after; /* before, after: C */
-    const double *want, *magnitude; /* of every element, if known already: column-major m x n, one
-                                       per batch; else NULL */
-    double alpha, beta;             /* scales of the operands included */
+    double alpha, beta;                              /* scales of the operands included */
     double kappa;  /* growth of the error with k: 0 for fused multiply-add, 1/16 tensor cores */
     bool exact;    /* integers: nothing may be off at all */
     uint64_t seed; /* of the samples and the projection */
@@ -41,11 +40,11 @@ struct tilewise_signature compare_plain(const struct tilewise_signature *s, uint
 /* ST_OK whatever the outcome; UNSUPPORTED when there is no reference, NOMEM. */
 enum status compare_result(const struct compare_job *job, struct compare_outcome *out);
 
-/* |got - ref| / bound for one element: at most 1 is right. NaN counts as infinitely wrong. */
-struct compare_bound {
-    double out, sum, tiny, largest;
-};
+/* What the signature's arithmetic may be off; nothing if `exact`. */
 struct compare_bound compare_bound_of(const struct tilewise_signature *s, double kappa);
-double compare_error(const struct compare_bound *bound, double got, double ref, double magnitude);
+struct compare_bound compare_bound_for(const struct compare_job *job);
+
+/* The outcome of a judge, in words. */
+void compare_describe(const struct judge_outcome *found, struct compare_outcome *out);
 
 #endif

@@ -1,30 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/data.h"
 
+#include <endian.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "replayer/stats.h"
 #include "traces/number.h"
-
-enum { CANARY_BYTES = 4 };
-
-/* A quiet NaN with a payload that no arithmetic produces; for integers an unlikely number. */
-static const unsigned char *canary_of(uint8_t dtype)
-{
-    static const unsigned char wide[CANARY_BYTES] = { 0x5a, 0xa5, 0xff, 0x7f }; /* f32, f64 */
-    static const unsigned char half[CANARY_BYTES] = { 0xe5, 0x7f, 0xe5, 0x7f }; /* f16, bf16 */
-    static const unsigned char byte[CANARY_BYTES] = { 0x7f, 0x7f, 0x7f, 0x7f }; /* e4m3, e5m2 */
-    switch (tilewise_dtype_bits(dtype)) {
-    case 16:
-        return half;
-    case 8:
-        return byte;
-    default:
-        return wide;
-    }
-}
 
 const char *data_class_name(enum data_class c)
 {
@@ -73,66 +56,17 @@ void data_release(struct data_image *image)
     *image = (struct data_image){ 0 };
 }
 
-static unsigned char *element_at(const struct data_image *image, int64_t index)
-{
-    return image->bytes + image->first_byte + (size_t)index * image->shape.element_bytes;
-}
-
-double data_get(const struct data_image *image, int64_t index)
-{
-    return number_load(image->shape.dtype, image->bytes + image->first_byte, index);
-}
-
-void data_put(struct data_image *image, int64_t index, double value)
-{
-    number_store(image->shape.dtype, image->bytes + image->first_byte, index, value);
-}
-
-/* The canary repeats from the start of the buffer, so its phase at an element depends on where the
- * element lies. */
-bool data_is_canary(const struct data_image *image, int64_t index)
-{
-    const unsigned char *canary = canary_of(image->shape.dtype);
-    const unsigned char *at = element_at(image, index);
-    for (size_t i = 0; i < image->shape.element_bytes; i++)
-        if (at[i] != canary[(size_t)(at + i - image->bytes) % CANARY_BYTES])
-            return false;
-    return true;
-}
-
 /* `begin` is a multiple of the canary; what is left over at the end stays as it is. */
 static void poison_range(struct data_image *image, size_t begin, size_t end)
 {
-    const unsigned char *canary = canary_of(image->shape.dtype);
-    for (size_t i = begin; i + CANARY_BYTES <= end; i += CANARY_BYTES)
-        memcpy(image->bytes + i, canary, CANARY_BYTES);
+    const uint32_t canary = htole32(image_canary((unsigned)image->shape.element_bytes));
+    for (size_t i = begin; i + sizeof canary <= end; i += sizeof canary)
+        memcpy(image->bytes + i, &canary, sizeof canary);
 }
 
 void data_poison(struct data_image *image)
 {
     poison_range(image, 0, image->total_bytes);
-}
-
-/* One draw: the same for the same coordinates, whatever the order of filling. */
-static uint64_t draw(uint64_t seed, int64_t b, int64_t r, int64_t c)
-{
-    uint64_t state = seed + (uint64_t)b * 0xd6e8feb86659fd93u + (uint64_t)r * 0xa0761d6478bd642fu +
-                     (uint64_t)c * 0xe7037ed1a0b428dbu;
-    return stats_random(&state);
-}
-
-static double normal_of(uint64_t bits)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < 4; i++)
-        sum += (int64_t)(bits >> (16 * i) & 0xffff);
-    /* Variance of a sum of four uniforms on [0, 1) is 1/3. The half keeps it off zero. */
-    return ((double)sum + 0.5 - 2 * 65535.0) / 65536.0 * 1.7320508075688772;
-}
-
-static double uniform_of(uint64_t bits)
-{
-    return ((double)(bits >> 41) + 0.5) / 8388608.0;
 }
 
 /* Largest whole number up to which every one is exact in the type, so that no digit of it is lost
@@ -146,11 +80,11 @@ static int64_t whole_most(uint8_t dtype, uint8_t compute)
 
 /* A has as many digits as exact sums allow, so that a kernel which drops some is caught; B has one
  * or two units. */
-static double integer_of(uint64_t bits, enum operand_name name, const struct data_recipe *recipe,
-                         uint8_t dtype)
+static int64_t integer_most(const struct operand *shape, enum operand_name name,
+                            const struct data_recipe *recipe)
 {
     int64_t most = recipe->depth < (1 << 9) ? 4095 : (1 << 21) / recipe->depth;
-    int64_t exact = whole_most(dtype, recipe->compute);
+    int64_t exact = whole_most(shape->dtype, recipe->compute);
     if (recipe->squared)
         most = (int64_t)sqrt(most);
     if (recipe->result == TILEWISE_F16 && most > 20000 / recipe->depth)
@@ -158,21 +92,7 @@ static double integer_of(uint64_t bits, enum operand_name name, const struct dat
     most = most < exact ? most : exact;
     if (most < 4 || name != OPERAND_A)
         most = name == OPERAND_B ? 2 : recipe->squared && name == OPERAND_A ? 2 : 4;
-    double value = (double)(1 + (int64_t)((bits >> 1) % (uint64_t)most));
-    return bits & 1 ? value : -value;
-}
-
-/* Along k (columns of A, rows of B) the second of each pair takes the first one back, nearly. */
-static double cancelling(const struct data_recipe *recipe, enum operand_name name, int64_t b,
-                         int64_t r, int64_t c)
-{
-    if (name == OPERAND_A)
-        return normal_of(draw(recipe->seed, b, r, c / 2));
-    if (name != OPERAND_B)
-        return normal_of(draw(recipe->seed, b, r, c)) / 1024;
-    double value = normal_of(draw(recipe->seed, b, r / 2, c));
-    double rest = uniform_of(draw(~recipe->seed, b, r, c)) / 1024;
-    return r % 2 ? -value * (1 + rest) : value;
+    return most;
 }
 
 /* Integers take values of the size that quantised weights have. */
@@ -181,20 +101,23 @@ static double size_of(uint8_t dtype)
     return tilewise_dtype_kind(dtype) == TILEWISE_KIND_INTEGER ? 32 : 1;
 }
 
-static double value_of(const struct data_recipe *recipe, enum operand_name name, uint8_t dtype,
-                       const int64_t at[3])
+struct draw data_draw(const struct operand *shape, enum operand_name name,
+                      const struct data_recipe *recipe)
 {
-    int64_t b = at[0], r = at[1], c = at[2];
-    switch (recipe->class) {
-    case DATA_UNIFORM:
-        return size_of(dtype) * uniform_of(draw(recipe->seed, b, r, c));
-    case DATA_INTEGER:
-        return integer_of(draw(recipe->seed, b, r, c), name, recipe, dtype);
-    case DATA_CANCEL:
-        return size_of(dtype) * cancelling(recipe, name, b, r, c);
-    default:
-        return size_of(dtype) * normal_of(draw(recipe->seed, b, r, c));
+    struct draw d = { .kind = DRAW_NORMAL,
+                      .seed = recipe->seed * OPERAND_COUNT + (uint64_t)name,
+                      .size = size_of(shape->dtype) };
+    if (recipe->class == DATA_UNIFORM)
+        d.kind = DRAW_UNIFORM;
+    if (recipe->class == DATA_CANCEL && name == OPERAND_C)
+        d.size /= 1024; /* what A B leaves is small */
+    else if (recipe->class == DATA_CANCEL)
+        d.kind = name == OPERAND_A ? DRAW_CANCEL_A : DRAW_CANCEL_B;
+    if (recipe->class == DATA_INTEGER) {
+        d.kind = DRAW_INTEGER;
+        d.most = integer_most(shape, name, recipe);
     }
+    return d;
 }
 
 static uint8_t part_of(uint8_t complex)
@@ -204,21 +127,20 @@ static uint8_t part_of(uint8_t complex)
                                      : TILEWISE_F16;
 }
 
-static void fill_element(struct data_image *image, enum operand_name name,
-                         const struct data_recipe *recipe, const int64_t at[3])
+static void fill_element(struct data_image *image, const struct draw *d, const int64_t at[3])
 {
     const struct operand *o = &image->shape;
     int64_t index = operand_index(o, at[0], at[1], at[2]);
-    double value = value_of(recipe, name, o->dtype, at);
+    double value = draw_value(d, at[0], at[1], at[2]);
     if (tilewise_dtype_kind(o->dtype) != TILEWISE_KIND_COMPLEX) {
         data_put(image, index, value);
         return;
     }
-    struct data_recipe imaginary = *recipe;
-    imaginary.seed = recipe->seed ^ 0x5bf03635u;
-    number_store(part_of(o->dtype), element_at(image, index), 0, value);
-    number_store(part_of(o->dtype), element_at(image, index), 1,
-                 value_of(&imaginary, name, o->dtype, at));
+    struct draw imaginary = *d;
+    imaginary.seed = d->seed ^ 0x5bf03635u;
+    number_store(part_of(o->dtype), image_element(image, index), 0, value);
+    number_store(part_of(o->dtype), image_element(image, index), 1,
+                 draw_value(&imaginary, at[0], at[1], at[2]));
 }
 
 /* From here on drawing each element is felt. */
@@ -247,28 +169,26 @@ static void repeat(struct data_image *image, size_t have)
 }
 
 /* Large operands repeat a long draw; only the frame around them holds canaries. */
-static void fill_repeating(struct data_image *image, enum operand_name name,
-                           const struct data_recipe *recipe)
+static void fill_repeating(struct data_image *image, const struct draw *d)
 {
     const struct operand *o = &image->shape;
     size_t end = image->first_byte + o->bytes;
     poison_range(image, 0, image->first_byte);
-    poison_range(image, end / CANARY_BYTES * CANARY_BYTES, image->total_bytes);
+    poison_range(image, end / 4 * 4, image->total_bytes);
     for (int64_t i = 0; i < REPEAT_ELEMENTS; i++)
-        data_put(image, i, value_of(recipe, name, o->dtype, (int64_t[]){ 0, i, 0 }));
+        data_put(image, i, draw_value(d, 0, i, 0));
     repeat(image, REPEAT_ELEMENTS * o->element_bytes);
 }
 
 void data_fill(struct data_image *image, enum operand_name name, const struct data_recipe *recipe)
 {
     const struct operand *o = &image->shape;
-    struct data_recipe own = *recipe;
-    own.seed = recipe->seed * OPERAND_COUNT + (uint64_t)name;
     if (!o->present)
         return;
+    const struct draw d = data_draw(o, name, recipe);
     if (o->bytes >= repeat_from_bytes && recipe->class != DATA_CANCEL &&
         tilewise_dtype_kind(o->dtype) != TILEWISE_KIND_COMPLEX && is_gapless(o)) {
-        fill_repeating(image, name, &own);
+        fill_repeating(image, &d);
         return;
     }
     data_poison(image);
@@ -277,8 +197,7 @@ void data_fill(struct data_image *image, enum operand_name name, const struct da
     for (int64_t b = 0; b < o->batch; b++)
         for (int64_t i = 0; i < outer; i++)
             for (int64_t j = 0; j < inner; j++)
-                fill_element(image, name, &own,
-                             (int64_t[]){ b, rows_inside ? j : i, rows_inside ? i : j });
+                fill_element(image, &d, (int64_t[]){ b, rows_inside ? j : i, rows_inside ? i : j });
 }
 
 size_t data_noise_bytes(const struct operand *shape)
@@ -293,20 +212,21 @@ void data_noise(void *bytes, const struct operand *shape, uint64_t seed)
     uint8_t part = is_complex ? part_of(shape->dtype) : shape->dtype;
     size_t count = data_noise_bytes(shape) / (tilewise_dtype_bits(part) / 8);
     for (size_t i = 0; i < count; i++)
-        number_store(part, bytes, (int64_t)i, size_of(part) * normal_of(stats_random(&seed)));
+        number_store(part, bytes, (int64_t)i, size_of(part) * draw_normal(stats_random(&seed)));
 }
 
 bool data_frame_intact(struct data_image *before, const struct data_image *after)
 {
     const struct operand *o = &before->shape;
     if (is_gapless(o))
-        memcpy(element_at(before, 0), element_at(after, 0), o->bytes);
+        memcpy(image_element(before, 0), image_element(after, 0), o->bytes);
     for (int64_t b = 0; b < o->batch && !is_gapless(o); b++)
         for (int64_t c = 0; c < o->cols; c++)
             for (int64_t r = 0; r < o->rows; r++) {
                 int64_t index = operand_index(o, b, r, c);
                 if (operand_holds(o, r, c))
-                    memcpy(element_at(before, index), element_at(after, index), o->element_bytes);
+                    memcpy(image_element(before, index), image_element(after, index),
+                           o->element_bytes);
             }
     return memcmp(before->bytes, after->bytes, before->total_bytes) == 0;
 }

@@ -7,7 +7,8 @@
 #ifndef TILEWISE_REPLAYER_DATA_H
 #define TILEWISE_REPLAYER_DATA_H
 
-#include "replayer/operand.h"
+#include "replayer/draw.h"
+#include "replayer/image.h"
 
 enum { DATA_RED_ZONE_BYTES = 4096, DATA_ALIGN_BYTES = 256 };
 
@@ -20,13 +21,6 @@ enum data_class {
     DATA_CLASS_COUNT
 };
 const char *data_class_name(enum data_class c);
-
-struct data_image {
-    struct operand shape;
-    unsigned char *bytes; /* owned; aligned to DATA_ALIGN_BYTES */
-    size_t total_bytes;
-    size_t first_byte; /* of the operand */
-};
 
 /* Bytes of an image, red zones and alignment included; 0 for an absent operand. */
 size_t data_image_bytes(const struct operand *shape);
@@ -46,6 +40,9 @@ struct data_recipe {
     uint8_t compute, result; /* enum tilewise_dtype of the signature: what integers must fit */
 };
 
+/* How the recipe draws the elements of one operand (complex ones: their real parts). */
+struct draw data_draw(const struct operand *shape, enum operand_name name,
+                      const struct data_recipe *recipe);
 /* Canaries everywhere, then values of the recipe in the elements. Deterministic. */
 void data_fill(struct data_image *image, enum operand_name name, const struct data_recipe *recipe);
 /* For timing: the first bytes of a random operand (normal elements, in the gaps, too), to be
@@ -54,13 +51,6 @@ size_t data_noise_bytes(const struct operand *shape);
 void data_noise(void *bytes, const struct operand *shape, uint64_t seed);
 /* Canaries everywhere, elements included: what a result looks like that nobody wrote. */
 void data_poison(struct data_image *image);
-
-/* One real element; `index` from operand_index(). Storing rounds. NaN for types that
- * traces/number.h does not know. */
-double data_get(const struct data_image *image, int64_t index);
-void data_put(struct data_image *image, int64_t index, double value);
-/* True while the element still has the canary's bits. */
-bool data_is_canary(const struct data_image *image, int64_t index);
 
 /* Do `after` and `before` agree in every byte that is no element of the result? `before` is spent
  * as scratch: afterwards it equals `after`. */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "traces/anywhere.h"
 #include "traces/signature.h"
 #include "traces/status.h"
 
@@ -40,13 +41,13 @@ bool operand_is_callable(const struct tilewise_signature *s, const char *refused
                          size_t why_bytes);
 
 /* Index of element (r, c) of batch b. */
-static inline int64_t operand_index(const struct operand *o, int64_t b, int64_t r, int64_t c)
+TILEWISE_ANYWHERE int64_t operand_index(const struct operand *o, int64_t b, int64_t r, int64_t c)
 {
     return o->first + b * o->stride + r * o->row_step + c * o->col_step;
 }
 
 /* Is (r, c) part of the result? False in the triangle that syrk leaves alone. */
-static inline bool operand_holds(const struct operand *o, int64_t r, int64_t c)
+TILEWISE_ANYWHERE bool operand_holds(const struct operand *o, int64_t r, int64_t c)
 {
     return o->uplo == TILEWISE_FULL || (o->uplo == TILEWISE_LOWER ? r >= c : r <= c);
 }

@@ -4,14 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-uint64_t stats_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 /* Value of rank `rank`; everything before it is not larger afterwards (Hoare's quickselect). */
 static double select_rank(double *values, size_t count, size_t rank)
 {

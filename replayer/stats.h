@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "traces/anywhere.h"
+
 enum { STATS_VALUES_MAX = 512, STATS_RESAMPLES = 2000 };
 
 struct stats_interval {
@@ -16,7 +18,13 @@ struct stats_interval {
 };
 
 /* Next number of a splitmix64 sequence. */
-uint64_t stats_random(uint64_t *state);
+TILEWISE_ANYWHERE uint64_t stats_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
 
 /* Median of `count` values, which are reordered; NaN for none. */
 double stats_median(double *values, size_t count);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "traces/anywhere.h"
 #include "traces/dtype.h"
 
 /* A small floating point type; `digits`: bits of the fraction. */
@@ -21,12 +22,17 @@ struct number_format {
     bool saturates;
 };
 
-static const struct number_format number_f16 __attribute__((unused)) = { 5, 10, true, false };
-static const struct number_format number_bf16 __attribute__((unused)) = { 8, 7, true, false };
-static const struct number_format number_e4m3 __attribute__((unused)) = { 4, 3, false, true };
-static const struct number_format number_e5m2 __attribute__((unused)) = { 5, 2, true, true };
+TILEWISE_ANYWHERE struct number_format number_format_of(unsigned dtype)
+{
+    const struct number_format f16 = { 5, 10, true, false }, bf16 = { 8, 7, true, false };
+    const struct number_format e4m3 = { 4, 3, false, true }, e5m2 = { 5, 2, true, true };
+    return dtype == TILEWISE_F16    ? f16
+           : dtype == TILEWISE_BF16 ? bf16
+           : dtype == TILEWISE_E4M3 ? e4m3
+                                    : e5m2;
+}
 
-static inline double number_power(int exponent)
+TILEWISE_ANYWHERE double number_power(int exponent)
 {
     uint64_t bits = (uint64_t)(exponent + 1023) << 52;
     double value;
@@ -34,51 +40,50 @@ static inline double number_power(int exponent)
     return value;
 }
 
-static inline double number_widen(const struct number_format *f, uint32_t code)
+TILEWISE_ANYWHERE double number_widen(struct number_format f, uint32_t code)
 {
-    uint32_t top = (1u << f->exponent_bits) - 1, fraction = code & ((1u << f->digits) - 1);
-    uint32_t exponent = code >> f->digits & top;
+    uint32_t top = (1u << f.exponent_bits) - 1, fraction = code & ((1u << f.digits) - 1);
+    uint32_t exponent = code >> f.digits & top;
     int bias = (int)(top >> 1);
-    bool last = exponent == top && (f->is_ieee || fraction == (1u << f->digits) - 1);
+    bool last = exponent == top && (f.is_ieee || fraction == (1u << f.digits) - 1);
     double value;
     if (last)
-        value = f->is_ieee && fraction == 0 ? INFINITY : NAN;
+        value = f.is_ieee && fraction == 0 ? INFINITY : NAN;
     else if (exponent == 0)
-        value = (double)fraction * number_power(1 - bias - f->digits);
+        value = (double)fraction * number_power(1 - bias - f.digits);
     else
-        value =
-            (double)(fraction | 1u << f->digits) * number_power((int)exponent - bias - f->digits);
-    return code >> (f->digits + f->exponent_bits) & 1 ? -value : value;
+        value = (double)(fraction | 1u << f.digits) * number_power((int)exponent - bias - f.digits);
+    return code >> (f.digits + f.exponent_bits) & 1 ? -value : value;
 }
 
-static inline uint32_t number_narrow(const struct number_format *f, double value)
+TILEWISE_ANYWHERE uint32_t number_narrow(struct number_format f, double value)
 {
-    uint32_t top = (1u << f->exponent_bits) - 1, sign = (uint32_t)(signbit(value) != 0);
-    uint32_t infinity = top << f->digits;
-    uint32_t largest = f->is_ieee ? infinity - 1 : infinity + (1u << f->digits) - 2;
-    int least = 2 - (1 << (f->exponent_bits - 1)), exponent;
+    uint32_t top = (1u << f.exponent_bits) - 1, sign = (uint32_t)(signbit(value) != 0);
+    uint32_t infinity = top << f.digits;
+    uint32_t largest = f.is_ieee ? infinity - 1 : infinity + (1u << f.digits) - 2;
+    int least = 2 - (1 << (f.exponent_bits - 1)), exponent;
     double size = fabs(value);
     uint64_t bits;
     uint32_t code;
-    sign <<= f->digits + f->exponent_bits;
+    sign <<= f.digits + f.exponent_bits;
     if (isnan(value))
-        return sign | infinity | ((1u << f->digits) - 1);
-    if (size > number_power(64 + f->exponent_bits * 8))
-        return sign | (f->saturates ? largest : infinity);
+        return sign | infinity | ((1u << f.digits) - 1);
+    if (size > number_power(64 + f.exponent_bits * 8))
+        return sign | (f.saturates ? largest : infinity);
     memcpy(&bits, &size, sizeof bits);
     exponent = (int)(bits >> 52) - 1023;
     exponent = exponent < least ? least : exponent;
     /* In units of the last place; adding 2^52 rounds to nearest even. */
-    double units = size * number_power(f->digits - exponent);
+    double units = size * number_power(f.digits - exponent);
     volatile double rounded = units + 0x1p52;
-    code = ((uint32_t)(exponent - least) << f->digits) + (uint32_t)(rounded - 0x1p52);
+    code = ((uint32_t)(exponent - least) << f.digits) + (uint32_t)(rounded - 0x1p52);
     if (code > largest)
-        code = f->saturates ? largest : infinity;
+        code = f.saturates ? largest : infinity;
     return sign | code;
 }
 
 /* Element `index` of an array. NaN for types that are not known. */
-static inline double number_load(unsigned dtype, const void *array, int64_t index)
+TILEWISE_ANYWHERE double number_load(unsigned dtype, const void *array, int64_t index)
 {
     switch (dtype) {
     case TILEWISE_F64: {
@@ -103,12 +108,11 @@ static inline double number_load(unsigned dtype, const void *array, int64_t inde
     case TILEWISE_F16: {
         uint16_t code;
         memcpy(&code, (const char *)array + index * 2, sizeof code);
-        return number_widen(&number_f16, code);
+        return number_widen(number_format_of(dtype), code);
     }
     case TILEWISE_E4M3:
-        return number_widen(&number_e4m3, ((const uint8_t *)array)[index]);
     case TILEWISE_E5M2:
-        return number_widen(&number_e5m2, ((const uint8_t *)array)[index]);
+        return number_widen(number_format_of(dtype), ((const uint8_t *)array)[index]);
     case TILEWISE_I32: {
         int32_t value;
         memcpy(&value, (const char *)array + index * 4, sizeof value);
@@ -123,14 +127,14 @@ static inline double number_load(unsigned dtype, const void *array, int64_t inde
     }
 }
 
-static inline double number_clamped(double value, double least, double most)
+TILEWISE_ANYWHERE double number_clamped(double value, double least, double most)
 {
     double rounded = nearbyint(value);
     return rounded < least ? least : rounded > most ? most : rounded == rounded ? rounded : 0;
 }
 
 /* Nothing happens for types that are not known. */
-static inline void number_store(unsigned dtype, void *array, int64_t index, double value)
+TILEWISE_ANYWHERE void number_store(unsigned dtype, void *array, int64_t index, double value)
 {
     switch (dtype) {
     case TILEWISE_F64:
@@ -144,16 +148,13 @@ static inline void number_store(unsigned dtype, void *array, int64_t index, doub
     }
     case TILEWISE_F16:
     case TILEWISE_BF16: {
-        uint16_t code =
-            (uint16_t)number_narrow(dtype == TILEWISE_F16 ? &number_f16 : &number_bf16, value);
+        uint16_t code = (uint16_t)number_narrow(number_format_of(dtype), value);
         memcpy((char *)array + index * 2, &code, sizeof code);
         break;
     }
     case TILEWISE_E4M3:
-        ((uint8_t *)array)[index] = (uint8_t)number_narrow(&number_e4m3, value);
-        break;
     case TILEWISE_E5M2:
-        ((uint8_t *)array)[index] = (uint8_t)number_narrow(&number_e5m2, value);
+        ((uint8_t *)array)[index] = (uint8_t)number_narrow(number_format_of(dtype), value);
         break;
     case TILEWISE_I32: {
         int32_t whole = (int32_t)number_clamped(value, -2147483648.0, 2147483647.0);

@@ -105,6 +105,26 @@ static inline void device_store_once(int4 *to, int4 value)
     *to = value;
 }
 
+/* One fiber runs at a time, and leaves at barriers only. */
+template <typename T> static inline T atomicAdd(T *at, T value)
+{
+    T old = *at;
+    *at += value;
+    return old;
+}
+template <typename T> static inline T atomicMin(T *at, T value)
+{
+    T old = *at;
+    *at = value < old ? value : old;
+    return old;
+}
+template <typename T> static inline T atomicMax(T *at, T value)
+{
+    T old = *at;
+    *at = value > old ? value : old;
+    return old;
+}
+
 template <typename K> static bool device_allow_shared(K, int bytes)
 {
     return bytes <= 227 * 1024;

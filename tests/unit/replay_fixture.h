@@ -209,6 +209,22 @@ static inline void fixture_fill_args(struct backend_session *session, struct til
     args->threads = 1;
 }
 
+/* Where the build has kernels that run here (tests/emulation): verify where the results are. */
+#ifdef VERIFY_ON_DEVICE
+#include "replayer/cuda_site.h"
+
+static inline const struct site_ops *fixture_site(struct backend_session *session)
+{
+    (void)session;
+    return &cuda_site;
+}
+
+#define fixture_device_reference ref_compute /* the device is the heap */
+#else
+#define fixture_site             NULL
+#define fixture_device_reference NULL
+#endif
+
 static const int64_t fixture_cubes[] = { 512, 1024, 0 };
 
 static const struct backend fixture_backend = {
@@ -224,6 +240,7 @@ static const struct backend fixture_backend = {
     .release = fixture_release,
     .write = fixture_write,
     .read = fixture_read,
+    .site = fixture_site,
     .prepare = fixture_prepare,
     .baseline = fixture_baseline,
     .burst = fixture_burst,

@@ -139,8 +139,6 @@ static int run(void *context, const struct tilewise_args *args)
     return 0;
 }
 
-static bool on_device; /* the reference is the device's */
-
 static struct verify_report verify(const struct tilewise_signature *s, enum mistake fault,
                                    uint64_t seed)
 {
@@ -151,7 +149,7 @@ static struct verify_report verify(const struct tilewise_signature *s, enum mist
         .session = &fixture_session,
         .signature = s,
         .reference = ref_compute,
-        .device_reference = on_device ? ref_compute : NULL, /* the device is the heap */
+        .device_reference = fixture_device_reference,
         .run = run,
         .context = &subject,
         .kappa = s->compute == TILEWISE_I32 ? 0 : 1.0 / 16,
@@ -213,7 +211,7 @@ static bool is_no_fault(const struct types *t, enum mistake fault)
            ((fault == HIDES_NAN || fault == READS_C) && t->in == TILEWISE_I8);
 }
 
-static void wrong_kernels(void)
+Test(verify_types, wrong_kernels_never_pass)
 {
     int tried = 0;
     for (int i = 0; i < TYPES; i++)
@@ -229,27 +227,4 @@ static void wrong_kernels(void)
             tried++;
         }
     cr_assert_geq(tried, 50);
-}
-
-Test(verify_types, wrong_kernels_never_pass)
-{
-    wrong_kernels();
-}
-
-Test(verify_types, wrong_kernels_never_pass_against_the_device)
-{
-    on_device = true;
-    wrong_kernels();
-}
-
-Test(verify_types, right_kernels_pass_against_the_device)
-{
-    on_device = true;
-    for (int i = 0; i < 10 * TYPES; i++) {
-        struct tilewise_signature s = signature(&all_types[i % TYPES], 19, 11 + i, 65);
-        bool whole = s.dtype_a == TILEWISE_I8;
-        s.beta = whole ? TILEWISE_SCALAR_ZERO : (uint8_t)(i / TYPES % 3);
-        struct verify_report report = verify(&s, RIGHT, 2);
-        cr_assert_eq(report.status, RESULT_PASSED, "%s", report.reason);
-    }
 }

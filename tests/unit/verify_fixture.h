@@ -10,6 +10,13 @@
 #include "replay_fixture.h"
 #include "replayer/verify.h"
 
+/* What finds one wrong element of a large matrix: every element is compared on the device. */
+#ifdef VERIFY_ON_DEVICE
+#define VERIFY_LARGE "element"
+#else
+#define VERIFY_LARGE "projection"
+#endif
+
 typedef int kernel(const struct tilewise_signature *s, const struct tilewise_args *args);
 
 struct subject {
@@ -28,6 +35,7 @@ static inline struct verify_report verify_on_fixture(struct verify_job job)
     struct verify_report report;
     job.backend = &fixture_backend;
     job.session = &fixture_session;
+    job.device_reference = fixture_device_reference;
     verify_subject(&job, &report);
     return report;
 }
