@@ -88,15 +88,15 @@ static int show(DIR *dir)
 }
 
 /* Written beside and renamed: a process reads the old order or the new one, never half of one. */
-static enum status order(int directory, const char *word, struct fault *fault)
+static enum status order(const char *path, int directory, const char *word, struct fault *fault)
 {
     int fd = openat(directory, "control-new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                     0600);
     if (fd < 0)
-        return fault_set(fault, ST_IO, "control: %m");
+        return fault_set(fault, ST_IO, "%s/control: %m", path);
     bool written = dprintf(fd, "%s\n", word) > 0;
     if (close(fd) != 0 || !written || renameat(directory, "control-new", directory, "control") != 0)
-        return fault_set(fault, ST_IO, "control: %m");
+        return fault_set(fault, ST_IO, "%s/control: %m", path);
     return ST_OK;
 }
 
@@ -118,7 +118,7 @@ int cmd_ctl(int argc, char **argv)
         fault_set(&fault, ST_IO, "%s: %m", path);
         return command_fault("ctl", &fault);
     }
-    enum status st = is_order ? order(dirfd(dir), word, &fault) : ST_OK;
+    enum status st = is_order ? order(path, dirfd(dir), word, &fault) : ST_OK;
     code = st != ST_OK ? command_fault("ctl", &fault) : is_order ? EXIT_FINE : show(dir);
     closedir(dir);
     return code;

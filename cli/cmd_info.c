@@ -216,23 +216,14 @@ static void put_lists(yajl_gen g, const struct summary *s)
     yajl_gen_array_close(g);
 }
 
-static bool print_json(const struct summary *s)
+static enum status print_json(const struct summary *s)
 {
-    yajl_gen g = yajl_gen_alloc(NULL);
-    const unsigned char *text;
-    size_t bytes;
+    yajl_gen g = json_begin();
     if (!g)
-        return false;
-    yajl_gen_config(g, yajl_gen_beautify, 1);
-    yajl_gen_map_open(g);
-    json_key_text(g, "tilewise", TILEWISE_VERSION);
+        return ST_NOMEM;
     json_trace(g, s, coverage_time(s), device_of(s));
     put_lists(g, s);
-    yajl_gen_map_close(g);
-    bool fine = yajl_gen_get_buf(g, &text, &bytes) == yajl_gen_status_ok &&
-                fwrite(text, 1, bytes, stdout) == bytes;
-    yajl_gen_free(g);
-    return fine;
+    return json_end(g, stdout);
 }
 
 int cmd_info(int argc, char **argv)
@@ -246,15 +237,13 @@ int cmd_info(int argc, char **argv)
         ST_OK)
         return command_fault("info", &fault);
     bool finding = !s->complete || lost_calls(s);
-    bool fine = true;
+    enum status st = ST_OK;
     if (strcmp(format, "json") == 0)
-        fine = print_json(s);
+        st = print_json(s);
     else
         print_text(s);
     summary_free(s);
-    if (!fine || fflush(stdout) != 0) {
-        fault_set(&fault, ST_IO, "standard output cannot be written");
-        return command_fault("info", &fault);
-    }
+    if (st != ST_OK)
+        return command_fault("info", &(struct fault){ .status = st });
     return finding ? EXIT_FINDING : EXIT_FINE;
 }

@@ -60,7 +60,7 @@ static const struct option_row rows[] = {
     { OFFERS_OPTION, 0, OPTION_TEXT, "PATH", OFFERS_OPTION_DOC, &plugins, NULL },
     { "kernel", 0, OPTION_TEXT, "NAMES",
       "only these candidates (comma list; also 'ref' and 'null', the instruments)", &kernel, NULL },
-    { "only", 0, OPTION_COUNT, "N", "only shape N of the plan (--mode list)", &only, NULL },
+    { "only", 0, OPTION_COUNT, "N", "only shape N of the plan (--mode list); 0: all", &only, NULL },
     { "seed", 0, OPTION_COUNT, "N", "of the random data", &seed, NULL },
     { "uncap-baseline", 0, OPTION_FLAG, NULL,
       "measure without OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE", &uncap_baseline, NULL },
@@ -182,9 +182,13 @@ static enum status close_result(const char *path, const char *partial, struct re
     if (path == NULL)
         return ST_OK;
     bool replaces = access(path, F_OK) == 0;
-    enum status st = result_close(writer);
-    if (st != ST_OK || rename(partial, path) < 0)
-        return fault_set(fault, ST_IO, "%s: writing the result failed: %m", path);
+    if (result_close(writer) != ST_OK) {
+        fault_set(fault, ST_IO, "%s: writing the result failed: %m", path);
+        unlink(partial);
+        return ST_IO;
+    }
+    if (rename(partial, path) < 0)
+        return fault_set(fault, ST_IO, "%s: %m; the result is in %s", path, partial);
     fprintf(stderr, "tilewise replay: %s %s; next: tilewise report TRACE... %s\n",
             replaces ? "replaced" : "wrote", path, path);
     return ST_OK;
@@ -261,8 +265,11 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
     if (st == ST_OK)
         return close_result(path, partial, options.writer, fault);
     if (options.writer) {
+        struct fault cause = *fault;
         result_close(options.writer);
         unlink(partial);
+        if (st == ST_IO)
+            fault_set(fault, st, "%s: %.400s", path, cause.text);
     }
     return st;
 }

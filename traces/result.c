@@ -66,8 +66,10 @@ enum status result_create(struct result_writer **out, const char *path, struct f
     shard_of_this_process(&options.shard);
     enum status st = writer_open(&w->writer, fd, &options);
     if (st != ST_OK) {
+        fault_set(fault, st, "%s: cannot be written: %s", path, strerror(errno));
+        unlink(path);
         free(w);
-        return fault_set(fault, st, "%s: cannot be written: %s", path, strerror(errno));
+        return st;
     }
     *out = w;
     return ST_OK;
