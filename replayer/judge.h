@@ -31,7 +31,7 @@ TILEWISE_ANYWHERE double compare_error(const struct compare_bound *bound, double
 /* The element that a result computed without error becomes. */
 TILEWISE_ANYWHERE double judge_rounded(uint8_t dtype, double value)
 {
-    double room;
+    double room = 0; /* not written for a type that is not stored */
     number_store(dtype, &room, 0, value);
     return number_load(dtype, &room, 0);
 }
