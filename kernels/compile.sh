@@ -9,10 +9,10 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 name=${1:-}
-[ -f "$here/$name/requirements.txt" ] && [ -n "$name" ] || {
+if [ -z "$name" ] || [ ! -f "$here/$name/requirements.txt" ]; then
     sed -n '4,7s/^# \{0,1\}//p' "$0" >&2
     exit 64
-}
+fi
 python=${PYTHON:-python3}
 for argument in "$@"; do
     [ "$argument" != --check ] || exec "$python" "$here/compile.py" "$@"

@@ -247,7 +247,7 @@ static const struct phase {
 } phases[] = {
     { "routines of the library", 0.15, has_screen, run_screen, skip_screen },
     { "baseline", 0.3, has_baseline, run_baseline, skip_baseline },
-    { "second baseline", 0.15, has_second, run_second, skip_second },
+    { "second baseline", 0.2, has_second, run_second, skip_second },
     { "kernels of the baseline", 0.05, has_kernels, run_kernels, skip_kernels },
 };
 enum { PHASES = sizeof phases / sizeof phases[0] };

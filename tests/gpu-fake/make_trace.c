@@ -108,7 +108,7 @@ static uint64_t each_ns(const struct tilewise_signature *s)
     return 2000 + (uint64_t)(signature_flops(s) / 5e5);
 }
 
-enum { CALLS_MAX = 64, STEPS = 20, GAP_NS = 320, OTHER_NS = 3200 };
+enum { CALLS_MAX = 128, STEPS = 20, GAP_NS = 320, OTHER_NS = 3200 };
 enum how { COUNTS, EVENTS, WINDOWS };
 
 struct trace {

@@ -59,8 +59,11 @@ ADDED = (
     + [f"cublasSgeam:f32:NN:{HIDDEN}x{tokens}x1:100" for tokens in (64, 2048)]
 )
 SAMPLED = {"prefill": "llm-prefill-eager.twt", "decode": "llm-decode-graph.twt"}
-BUDGET_S = {"adds": 20, "prefill": 35, "decode": 60}
-SHAPES_MIN = {"prefill": 8, "decode": 12}
+# The decode sample has 16 requests; the same layers for 1, 8, 64 and 128.
+LAYERS = ((5632, 2048), (2048, 2048), (2048, 5632), (512, 2048))
+WIDTHS = [f"cublasGemmEx:bf16:TN:{m}x{n}x{k}:100" for n in (1, 8, 64, 128) for m, k in LAYERS]
+BUDGET_S = {"adds": 20, "prefill": 40, "decode": 35, "widths": 35}
+SHAPES_MIN = {"prefill": 8, "decode": 8}
 CHECK_SECONDS = 60
 
 
@@ -97,7 +100,7 @@ def refusals(report: dict) -> dict[str, str]:
     found = {}
     for shape in report["shapes"]:
         for one in shape["candidates"]:
-            if one["status"] in ("unsupported", "skipped") and one["why"]:
+            if one["status"] == "unsupported" and one["why"]:
                 found.setdefault(one["name"], one["why"])
     return found
 
@@ -200,8 +203,14 @@ def summary(rows: list[dict], maker: str) -> dict:
 
 
 def _verdicts(report: dict) -> list[dict]:
-    keys = ("op", "dtype", "verdict", "stability", "reason")
-    return [{key: op.get(key) for key in keys} for op in report["ops"]]
+    return [
+        {
+            **{key: op[key] for key in ("op", "dtype", "verdict")},
+            "stability": op["stability"]["level"],
+            "because": op["reason"],
+        }
+        for op in report["ops"]
+    ]
 
 
 def _compare(session: Session, name: str, report: dict, least: int) -> None:
@@ -247,4 +256,18 @@ def _sample(name: str):
     return case
 
 
-CASES = {"check": check, "adds": adds} | {name: _sample(name) for name in SAMPLED}
+def widths(session: Session) -> None:
+    trace = _make(session, "widths", WIDTHS)
+    if trace is None:
+        return
+    options = ("--time-share", "1", *_with_pytorch(session))
+    report = _replay(session, "widths", [trace], *options, budget_s=BUDGET_S["widths"])
+    _compare(session, "widths", report, len(WIDTHS))
+
+
+CASES = {
+    "check": check,
+    "adds": adds,
+    **{name: _sample(name) for name in SAMPLED},
+    "widths": widths,
+}

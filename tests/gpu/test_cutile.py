@@ -135,7 +135,8 @@ def test_the_summary_is_weighed_by_time():
 def test_refusals_and_wrong_kernels_are_told():
     report = {
         "shapes": [
-            shape(1, candidate("cutile_a", None, None, None, "skipped", "no kernel image"),
+            shape(1, candidate("cutile_a", None, None, None, "unsupported", "no kernel image"),
+                  candidate("cutile_b", None, None, None, "skipped", "time budget spent"),
                   candidate("triton_a", None, None, None, "failed", "nan")),  # fmt: skip
         ]
     }
