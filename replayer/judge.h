@@ -57,13 +57,14 @@ enum judge_kind {
     JUDGE_BOUND,   /* within `bound` of a reference */
     JUDGE_ADD,     /* alpha x + before, exactly */
     JUDGE_WRITTEN, /* not the canary */
-    JUDGE_NAN,     /* NaN where one NaN of an input leads to, and nowhere else */
+    JUDGE_SPECIAL, /* NaN or infinity where one of an input leads to, and nowhere else */
     JUDGE_BITS,    /* as in `other` */
 };
 
-/* Where a NaN must turn up: in row `row` of the result, of batch `batch` or of every one. */
-struct judge_nan {
+/* Where it must turn up: in row `row` of the result, of batch `batch` or of every one. */
+struct judge_special {
     int64_t batch, row, column;
+    bool infinite;    /* not NaN */
     bool everywhere;  /* in every batch */
     bool mirrored;    /* column `row`, too: a triangle of a symmetric matrix */
     bool one_element; /* nothing but (row, column) */
@@ -79,7 +80,7 @@ struct judge {
     struct compare_bound bound;
     bool exact; /* BOUND: nothing may be off at all */
     double alpha;
-    struct judge_nan nan;
+    struct judge_special special;
 };
 
 struct judge_outcome {
@@ -94,11 +95,14 @@ struct judge_verdict {
     double error, got, want;
 };
 
-TILEWISE_ANYWHERE bool judge_nan_expected(const struct judge_nan *nan, int64_t b, int64_t r,
-                                          int64_t c)
+TILEWISE_ANYWHERE bool judge_is_as_special(const struct judge_special *x, int64_t b, int64_t r,
+                                           int64_t c, double got)
 {
-    bool row = r == nan->row || (nan->mirrored && c == nan->row);
-    return (nan->everywhere || b == nan->batch) && row && (!nan->one_element || c == nan->column);
+    bool row = r == x->row || (x->mirrored && c == x->row);
+    bool hit = (x->everywhere || b == x->batch) && row && (!x->one_element || c == x->column);
+    if (x->infinite)
+        return hit ? isinf(got) : isfinite(got);
+    return isnan(got) == hit;
 }
 
 TILEWISE_ANYWHERE bool judge_same_bits(const struct judge *j, int64_t index)
@@ -134,8 +138,8 @@ TILEWISE_ANYWHERE struct judge_verdict judge_element(const struct judge *j, int6
     case JUDGE_WRITTEN:
         good = !data_is_canary(&j->after, index);
         break;
-    case JUDGE_NAN:
-        good = isnan(v.got) == judge_nan_expected(&j->nan, b, r, c);
+    case JUDGE_SPECIAL:
+        good = judge_is_as_special(&j->special, b, r, c, v.got);
         break;
     case JUDGE_BITS:
         v.want = data_get(&j->other, index);

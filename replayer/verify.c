@@ -342,8 +342,9 @@ static bool check_twin(struct stage *s)
                   (long long)found.at[2], found.want, found.got);
 }
 
-/* One NaN in row i of A (of x for an add) reaches row i of the result, and nothing else. */
-static bool check_nan(struct stage *s)
+/* One NaN or infinity in row i of A (of x for an add) reaches row i of the result, and nothing
+ * else. */
+static bool check_special(struct stage *s, double special)
 {
     const struct tilewise_signature *g = s->job->signature;
     enum operand_name from = g->op == TILEWISE_OP_ADD ? OPERAND_B : OPERAND_A;
@@ -354,29 +355,38 @@ static bool check_nan(struct stage *s)
     int64_t column = (int64_t)(stats_random(&state) % (uint64_t)in->cols);
     struct judge_outcome found;
     struct judge judge = {
-        .kind = JUDGE_NAN,
-        .nan = { .batch = batch,
-                 .row = row,
-                 .column = column,
-                 .everywhere = in->batch > 1 && in->stride == 0, /* every batch reads this A */
-                 .mirrored = g->uplo != TILEWISE_FULL,
-                 .one_element = g->op == TILEWISE_OP_ADD },
+        .kind = JUDGE_SPECIAL,
+        .special = { .batch = batch,
+                     .row = row,
+                     .column = column,
+                     .infinite = isinf(special),
+                     .everywhere = in->batch > 1 && in->stride == 0, /* every batch reads this A */
+                     .mirrored = g->uplo != TILEWISE_FULL,
+                     .one_element = g->op == TILEWISE_OP_ADD },
     };
     enum status st =
-        s->site.ops->put(&s->site, &s->image[from], operand_index(in, batch, row, column), NAN);
+        s->site.ops->put(&s->site, &s->image[from], operand_index(in, batch, row, column), special);
     if (!works(s, st) || !upload(s, from) || !run_once(s) || !ask(s, judge, &found))
         return false;
     if (found.bad)
-        return refuse(s, RESULT_FAILED, "NaN in row %lld: element (%lld, %lld) is %s",
-                      (long long)row, (long long)found.at[1], (long long)found.at[2],
-                      isnan(found.got) ? "NaN" : "a number");
+        return refuse(s, RESULT_FAILED, "%s in row %lld: element (%lld, %lld) is %s",
+                      isnan(special) ? "NaN" : "infinity", (long long)row, (long long)found.at[1],
+                      (long long)found.at[2],
+                      isnan(found.got)   ? "NaN"
+                      : isinf(found.got) ? "infinite"
+                                         : "a number");
     return true;
 }
 
-static bool has_nan(const struct stage *s)
+/* 8 bits have no infinity, or results stop at their largest number. */
+static bool check_specials(struct stage *s)
 {
     enum operand_name from = s->job->signature->op == TILEWISE_OP_ADD ? OPERAND_B : OPERAND_A;
-    return tilewise_dtype_kind(s->image[from].shape.dtype) != TILEWISE_KIND_INTEGER;
+    const struct operand *in = &s->image[from].shape, *out = &s->after.shape;
+    if (s->alpha == 0 || tilewise_dtype_kind(in->dtype) == TILEWISE_KIND_INTEGER)
+        return true;
+    bool infinite = in->element_bytes > 1 && out->element_bytes > 1;
+    return (!infinite || check_special(s, INFINITY)) && check_special(s, NAN);
 }
 
 static bool verify_all(struct stage *s)
@@ -390,7 +400,7 @@ static bool verify_all(struct stage *s)
     if (!big && (!check_class(s, DATA_UNIFORM) || !check_class(s, DATA_CANCEL)))
         return false;
     return check_class(s, DATA_NORMAL) && check_repeats(s, big ? REPEATS_BIG : REPEATS) &&
-           check_twin(s) && (s->alpha == 0 || !has_nan(s) || check_nan(s));
+           check_twin(s) && check_specials(s);
 }
 
 /* At one site. False: it has no reference for this signature. */

@@ -170,7 +170,8 @@ Test(site, judges_agree)
                                .magnitude = want + count,
                                .bound = { 0x1p-8, 0x1p-2, 0, 1e38 },
                                .alpha = 1.5,
-                               .nan = { .batch = 1, .row = 3, .column = 2 } };
+                               .special = {
+                                   .batch = 1, .row = 3, .column = 2, .infinite = i % 2 } };
             struct judge y = x;
             y.after = after.on_device;
             y.other = other.on_device;

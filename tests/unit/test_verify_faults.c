@@ -2,6 +2,8 @@
  *
  * Kernels that are wrong in one way each, as they have been seen in the wild, must not pass.
  */
+#include <float.h>
+
 #include "verify_fixture.h"
 
 static void expect_failure(const struct tilewise_signature *s, kernel *run, const char *reason)
@@ -284,6 +286,38 @@ Test(verify, nan_hidden)
 {
     struct tilewise_signature s = fixture_gemm(TILEWISE_F32, 8, 8, 8);
     expect_failure(&s, hides_nan, "is a number");
+}
+
+static int loses_infinity(const struct tilewise_signature *s, const struct tilewise_args *args)
+{
+    int error = right(s, args);
+    for (int64_t c = 0; c < s->n; c++)
+        for (int64_t r = 0; r < s->m; r++)
+            if (isinf(*at(s, args, r, c)))
+                *at(s, args, r, c) = copysignf(FLT_MAX, *at(s, args, r, c));
+    return error;
+}
+
+Test(verify, infinity_lost)
+{
+    struct tilewise_signature s = fixture_gemm(TILEWISE_F32, 8, 8, 8);
+    expect_failure(&s, loses_infinity, "is a number");
+}
+
+static int makes_nan_of_infinity(const struct tilewise_signature *s,
+                                 const struct tilewise_args *args)
+{
+    int error = right(s, args);
+    for (int64_t c = 0; c < s->n; c++)
+        for (int64_t r = 0; r < s->m; r++)
+            *at(s, args, r, c) += 0 * *at(s, args, r, c);
+    return error;
+}
+
+Test(verify, infinity_made_nan)
+{
+    struct tilewise_signature s = fixture_gemm(TILEWISE_F32, 8, 8, 8);
+    expect_failure(&s, makes_nan_of_infinity, "infinity in row");
 }
 
 static int spreads_nan(const struct tilewise_signature *s, const struct tilewise_args *args)
