@@ -178,9 +178,10 @@ void emulation_run(dim3 grid, int threads, int shared_bytes, const std::function
     static unsigned launches; /* no kernel may count on which block comes first */
     launches++;
     for (blockIdx.z = 0; blockIdx.z < grid.z; blockIdx.z++)
-        for (blockIdx.y = 0; blockIdx.y < grid.y; blockIdx.y++)
+        for (unsigned y = 0; y < grid.y; y++)
             for (unsigned x = 0; x < grid.x; x++) {
                 blockIdx.x = (x + launches) % grid.x;
+                blockIdx.y = (y + launches) % grid.y;
                 if (is_left_out(grid))
                     continue;
                 shared_memory.assign((size_t)shared_bytes + 256, 0xff); /* NaN in every type */
