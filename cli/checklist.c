@@ -106,8 +106,10 @@ static const char versions_of_cutile[] =
     "print(version('cuda-tile'), version('nvidia-cuda-tileiras'), shutil.which('tileiras') or '-')";
 
 static const char install_cutile[] =
-    "python3 -m venv DIR && DIR/bin/pip install cuda-tile 'nvidia-cuda-tileiras>=13.3', then "
-    "doctor --python=DIR/bin/python; every other candidate works without it";
+    "kernels/compile.sh cutile makes a Python that has both: doctor "
+    "--python=build/venv-cutile/bin/python; kernels that are compiled already, and all others, "
+    "work "
+    "without it";
 
 void checklist_cutile(struct check_finding *f, const struct check_context *c)
 {

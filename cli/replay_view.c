@@ -200,9 +200,10 @@ static bool count_rest(struct replay_view *view, const struct plan_item *item)
 
 /* The library itself: it crashed or hung, or could not be timed for another reason than the budget.
  */
-static bool has_failed(const struct replay_view *view, const struct result_case *row)
+static bool has_failed(const struct replay_view *view, size_t item, const struct result_case *row)
 {
-    bool skipped = row->status == RESULT_SKIPPED && !view->check_only &&
+    bool planned = view->plan->items[item].fate == PLAN_MEASURE;
+    bool skipped = row->status == RESULT_SKIPPED && planned && !view->check_only &&
                    strstr(row->reason, "--budget") == NULL;
     return is_failure(row->status) || skipped;
 }
@@ -210,7 +211,7 @@ static bool has_failed(const struct replay_view *view, const struct result_case 
 static void print_remarks(const struct replay_view *view, size_t item,
                           const struct result_case *row)
 {
-    if (has_failed(view, row))
+    if (has_failed(view, item, row))
         print_reproducer(view, item, NULL, true);
     if (row->slowed_share > 0)
         printf("      the device was slowed down (too hot, or held back) in %.0f %% of that time, "

@@ -127,7 +127,7 @@ check "the baseline says so" says baseline no "no memory is left on the GPU"
 
 for which in old half bare none; do
     check "cuTile: a Python that is $which fails" exits 1 gpu "" --python="$work/$which"
-    check "cuTile: what to install" says cutile no "pip install cuda-tile"
+    check "cuTile: what to install" says cutile no "compile.sh cutile makes a Python"
 done
 check "a compiler beside Python is one, too" gpu "" --python="$work/linked"
 check "it is named by its path" says cutile yes "tileiras /opt/bin/tileiras"

@@ -95,7 +95,8 @@ check "complex is measured but not offered" test "$(code replay --mode list --ti
 check "kernels lists the plug-in" sh -c '"$1" kernels --candidate "$2" | grep -qF "; from $2"' sh "$TILEWISE" "$plugin"
 check "a relative plug-in is refused" test "$(code replay --candidate bad.so)" -eq 2
 
-check "a result is written" test "$(code replay --budget 2 --threads 1 -o "$work/r.twr")" -eq 0
+check "a result is written" test "$(code replay --time-share 0.1 --budget 2 --threads 1 -o "$work/r.twr")" -eq 0
+check "what was not planned has not failed" sh -c '! grep -q reproduce: "$1"' sh "$work/out"
 check "it is private" test "$(stat -c %a "$work/r.twr")" = 600
 check "nothing partial is left" test ! -e "$work/r.twr.partial"
 cp "$work/r.twr" "$work/before.twr"
