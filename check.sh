@@ -79,6 +79,7 @@ sanitize() {
 say packages
 .ci/install build report tests || { not_ok "install what the build needs"; finish; }
 .ci/install hosts || echo "host programs are missing: their tests are skipped"
+.ci/install browser || echo "no browser: the HTML report is not looked at"
 
 say "gcc build"
 step "build with gcc, warnings are errors" build-dev build dev || finish

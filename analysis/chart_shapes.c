@@ -12,18 +12,64 @@
 
 enum { STRIPS = 8 };
 
-static void bar(FILE *out, const struct shape_bin *b, double at, double width, double highest)
+/* Of a histogram: the bars stand between these. */
+static const double left = 46, right = 396, base = 126, height = 110;
+
+struct bars {
+    double width, highest;
+    bool is_level; /* labels fit side by side */
+};
+
+/* Characters of a label: its dash takes three bytes. */
+static size_t letters(const char *label)
 {
-    double time = 110 * b->time / highest, calls = 110 * b->calls / highest;
+    return strlen(label) - (strchr(label, '\xe2') ? 2 : 0);
+}
+
+static struct bars measure(const struct shape_bins *bins)
+{
+    struct bars of = { .width = fmin((right - left) / (double)bins->count, 56), .is_level = true };
+    for (size_t i = 0; i < bins->count; i++) {
+        char range[48];
+        shape_bins_label(&bins->bin[i], range, sizeof range);
+        of.highest = fmax(of.highest, fmax(bins->bin[i].time, bins->bin[i].calls));
+        of.is_level &= 6.6 * (double)letters(range) + 5 < of.width;
+    }
+    return of;
+}
+
+static void bar(FILE *out, const struct shape_bin *b, const struct bars *of, size_t number)
+{
+    double time = height * b->time / of->highest, calls = height * b->calls / of->highest;
+    double at = left + of->width * (double)number, middle = at + of->width * 0.46;
     char range[48];
     shape_bins_label(b, range, sizeof range);
     fprintf(out,
             "<g><title>%s: %s of the time, %s of the calls</title>"
             "<rect class=\"time\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
-            "<rect class=\"calls\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
-            "<text class=\"bin\" transform=\"translate(%.1f 138) rotate(40)\">%s</text></g>\n",
-            range, words_share(b->time), words_share(b->calls), at, 126 - time, width * 0.46, time,
-            at + width * 0.48, 126 - calls, width * 0.38, calls, at + width * 0.2, range);
+            "<rect class=\"calls\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>",
+            range, words_share(b->time), words_share(b->calls), at, base - time, of->width * 0.44,
+            time, at + of->width * 0.48, base - calls, of->width * 0.38, calls);
+    if (of->is_level)
+        fprintf(out, "<text class=\"bin\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">", middle,
+                base + 15);
+    else
+        fprintf(out,
+                "<text class=\"bin\" transform=\"translate(%.1f %.0f) rotate(-40)\" "
+                "text-anchor=\"end\">",
+                middle + 4, base + 12);
+    fprintf(out, "%s</text></g>\n", range);
+}
+
+static void scale(FILE *out, double highest)
+{
+    for (int half = 0; half <= 2; half++) {
+        double y = base - height * half / 2;
+        fprintf(out,
+                "<line class=\"grid\" x1=\"%.0f\" y1=\"%.1f\" x2=\"%.0f\" y2=\"%.1f\"/>"
+                "<text class=\"bin\" x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%.*f %%</text>\n",
+                left - 3, y, right, y, left - 7, y + 4, half && highest < 0.1, 50 * half * highest);
+    }
 }
 
 void chart_histogram(const struct analysis *a, const struct analysis_group *g,
@@ -32,24 +78,23 @@ void chart_histogram(const struct analysis *a, const struct analysis_group *g,
     struct shape_bins bins;
     if (shape_bins_fill(&bins, a, g, d) != ST_OK || bins.count == 0)
         return;
+    const char *name = shape_dimension_name(d);
     if (bins.values == 1) {
         fprintf(out, "<figure><figcaption><b>%s</b>: always %" PRId64 "</figcaption></figure>\n",
-                shape_dimension_name(d), bins.bin[0].from);
+                name, bins.bin[0].from);
         return;
     }
-    double highest = 0, width = fmin(320.0 / (double)bins.count, 48);
-    for (size_t i = 0; i < bins.count; i++)
-        highest = fmax(highest, fmax(bins.bin[i].time, bins.bin[i].calls));
+    struct bars of = measure(&bins);
     fprintf(out,
-            "<figure><svg class=\"histogram\" viewBox=\"0 0 360 190\" role=\"img\" aria-label=\""
-            "Histogram of %s: %zu values\">\n<line class=\"tick\" x1=\"30\" y1=\"126.5\" x2=\"355\""
-            " y2=\"126.5\"/><text class=\"bin\" x=\"0\" y=\"22\">%s</text>\n",
-            shape_dimension_name(d), bins.values, words_share(highest));
-    for (size_t i = 0; i < bins.count && highest > 0; i++)
-        bar(out, &bins.bin[i], 34 + width * (double)i, width, highest);
-    fprintf(out, "</svg><figcaption><b>%s</b>: %zu values, %s effective%s</figcaption></figure>\n",
-            shape_dimension_name(d), bins.values, words_real(g->stability.effective[d], 1),
-            g->stability.moving[d] ? ", moves" : "");
+            "<figure><figcaption><b>%s</b>: %zu values, %s effective%s</figcaption>"
+            "<svg class=\"histogram\" viewBox=\"0 0 400 %d\" role=\"img\" aria-label=\""
+            "Histogram of %s: %zu values\">\n",
+            name, bins.values, words_real(g->stability.effective[d], 1),
+            g->stability.moving[d] ? "; it moves" : "", of.is_level ? 148 : 186, name, bins.values);
+    scale(out, of.highest);
+    for (size_t i = 0; i < bins.count && of.highest > 0; i++)
+        bar(out, &bins.bin[i], &of, i);
+    fputs("</svg></figure>\n", out);
 }
 
 /* The shapes of a group and the strip (0..STRIPS - 1, STRIPS for all others) that shows each. */
@@ -134,9 +179,9 @@ static void column(FILE *out, const struct analysis *a, size_t w, const struct s
             continue;
         size_t place = i < STRIPS ? i : strips->count;
         fprintf(out,
-                "<rect x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"15\" "
+                "<rect class=\"cell\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"15\" "
                 "fill-opacity=\"%.2f\"/>",
-                190 + width * (double)w, 4 + 18 * place, width, 0.06 + 0.94 * time_ns[i] / total);
+                190 + width * (double)w, 4 + 18 * place, width, 0.08 + 0.92 * time_ns[i] / total);
     }
 }
 
@@ -160,7 +205,7 @@ void chart_windows(const struct analysis *a, const struct analysis_group *g, FIL
             column(out, a, w, &strips, 565.0 / (double)windows);
         fprintf(out,
                 "</svg><figcaption>Shapes over time: %zu windows of equal numbers of calls, left "
-                "to right; the darker, the larger the share of the operation's time in that "
+                "to right; the stronger, the larger the share of the operation's time in that "
                 "window.</figcaption></figure>\n",
                 windows);
     }

@@ -173,7 +173,8 @@ static void html_name(FILE *out, const char *name)
 void phases_html(const struct analysis *a, FILE *out)
 {
     static const struct style style = {
-        "<h2>Phases</h2>\n<p>Ranges that the program named. A call belongs to the innermost one "
+        "<h2 id=\"phases\">Phases</h2>\n<p>Ranges that the program named. A call belongs to the "
+        "innermost one "
         "that "
         "was open on its thread; the time of a range holds that of ranges inside.</p>\n"
         "<table><thead><tr><th class=\"t\">phase</th><th>entries</th><th>time</th><th>calls</th>"
@@ -185,7 +186,8 @@ void phases_html(const struct analysis *a, FILE *out)
         html_name
     };
     put_table(a, &style, out);
-    if (a->summary->phases.nphases) {
+    const struct summary_phases *p = &a->summary->phases;
+    if (p->nphases > ROWS_MAX || (p->nphases && p->lost)) {
         fputs("<p class=\"notice\">", out);
         put_rest(a, out);
         fputs("</p>\n", out);

@@ -59,6 +59,26 @@ const char *words_ns(double ns)
     return text;
 }
 
+const char *words_operation(unsigned op, unsigned dtype)
+{
+    char *text = next_buffer();
+    snprintf(text, BUFFER_BYTES, "%s %s", tilewise_op_name(op), tilewise_dtype_name(dtype));
+    return text;
+}
+
+const char *words_scaled(double v)
+{
+    static const char *const prefixes[] = { "", " k", " M", " G", " T", " P" };
+    char *text = next_buffer();
+    size_t prefix = 0;
+    if (!isfinite(v))
+        return "-";
+    for (; v >= 999.5 && prefix < 5; prefix++)
+        v /= 1000;
+    snprintf(text, BUFFER_BYTES, "%.*f%s", v < 10 ? 2 : v < 100 ? 1 : 0, v, prefixes[prefix]);
+    return text;
+}
+
 const char *words_level(const char *level)
 {
     return level ? level : "unknown";

@@ -10,11 +10,14 @@
 
 #include "analysis/analysis.h"
 
-const char *words_count(uint64_t n);          /* "1,234,567" */
-const char *words_share(double share);        /* 0.1234: "12.3 %" */
-const char *words_real(double v, int digits); /* after the point */
-const char *words_ns(double ns);              /* "12.3 us", "1.50 s" */
-const char *words_level(const char *level);   /* itself, or "unknown" for NULL */
+const char *words_count(uint64_t n);                      /* "1,234,567" */
+const char *words_share(double share);                    /* 0.1234: "12.3 %" */
+const char *words_real(double v, int digits);             /* after the point */
+const char *words_ns(double ns);                          /* "12.3 us", "1.50 s" */
+const char *words_level(const char *level);               /* itself, or "unknown" for NULL */
+const char *words_operation(unsigned op, unsigned dtype); /* "gemm f32" */
+/* 1.5e12: "1.50 T"; from no prefix to P. */
+const char *words_scaled(double v);
 /* "m, n"; "-" when none moves. */
 const char *words_moving(const struct stability *s);
 /* "64 x 32 x 128" as called, " x 12 batches" behind it where there are several. */

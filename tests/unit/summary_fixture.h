@@ -18,7 +18,7 @@ struct fixture {
     struct summary_signature signatures[FIXTURE_SIGNATURES];
     struct summary_cell cells[FIXTURE_WINDOWS][FIXTURE_SIGNATURES];
     struct summary_window windows[FIXTURE_WINDOWS];
-    struct summary_op ops[32];
+    struct summary_op ops[48];
     struct summary_shard shard;
     const char *strings[4];
     struct reader_fact facts[4];

@@ -187,7 +187,7 @@ Test(phases, every_report_has_them)
     expect_text(got, report_text, "phases (entries");
     expect_text(got, report_md, "| decode | 10 | 5.00 us | 70 | 12.0 us |");
     expect_text(got, report_md, "| prefill | 1 | - | 10 |");
-    expect_text(got, report_html, "<h2>Phases</h2>");
+    expect_text(got, report_html, "<h2 id=\"phases\">Phases</h2>");
     expect_text(got, NULL, "\"calls_time_ns\": 12000");
     expect_text(got, NULL, "\"phases_lost\": 4");
     analysis_free(got);

@@ -18,6 +18,11 @@ Test(words, numbers_as_people_read_them)
     cr_assert_str_eq(words_ns(1500), "1.50 us");
     cr_assert_str_eq(words_ns(2.5e10), "25.0 s");
     cr_assert_str_eq(words_real(NAN, 2), "-");
+    cr_assert_str_eq(words_scaled(1.5e12), "1.50 T");
+    cr_assert_str_eq(words_scaled(999.7), "1.00 k");
+    cr_assert_str_eq(words_scaled(0.25), "0.25");
+    cr_assert_str_eq(words_scaled(INFINITY), "-");
+    cr_assert_str_eq(words_operation(TILEWISE_OP_GEMM, TILEWISE_F32), "gemm f32");
 }
 
 Test(words, the_row_major_view_swaps_column_major_calls)
