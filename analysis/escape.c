@@ -50,34 +50,42 @@ unsigned escape_decode(const unsigned char *text, size_t bytes, size_t *length)
     return is_control(c) ? REPLACEMENT : c;
 }
 
-/* Every character of `text`, cleaned, through `put`: as a character of its own (`bytes` of UTF-8
- * at `at`). */
-typedef void put_function(FILE *out, unsigned c, const char *at, size_t bytes);
+/* A character of a text, cleaned: `bytes` of UTF-8 at `at`, between those before and behind it (0
+ * at an end). */
+struct letter {
+    unsigned c, before, behind;
+    const char *at;
+    size_t bytes;
+};
+
+/* Every character of `text` through `put`. */
+typedef void put_function(FILE *out, const struct letter *l);
 
 static void each(FILE *out, const char *text, put_function *put)
 {
     size_t left = text ? strnlen(text, TEXT_BYTES_MAX) : 0;
+    struct letter l = { 0 };
     while (left > 0) {
         size_t length;
-        unsigned c = escape_decode((const unsigned char *)text, left, &length);
-        if (c == REPLACEMENT)
-            put(out, c, "\xef\xbf\xbd", 3);
-        else
-            put(out, c, text, length);
+        l.c = escape_decode((const unsigned char *)text, left, &length);
+        l.at = l.c == REPLACEMENT ? "\xef\xbf\xbd" : text;
+        l.bytes = l.c == REPLACEMENT ? 3 : length;
         text += length;
         left -= length;
+        l.behind = left ? (unsigned char)*text : 0;
+        put(out, &l);
+        l.before = l.c;
     }
 }
 
-static void put_plain(FILE *out, unsigned c, const char *at, size_t bytes)
+static void put_plain(FILE *out, const struct letter *l)
 {
-    (void)c;
-    fwrite(at, 1, bytes, out);
+    fwrite(l->at, 1, l->bytes, out);
 }
 
-static void put_html(FILE *out, unsigned c, const char *at, size_t bytes)
+static void put_html(FILE *out, const struct letter *l)
 {
-    switch (c) {
+    switch (l->c) {
     case '<':
         fputs("&lt;", out);
         break;
@@ -97,27 +105,45 @@ static void put_html(FILE *out, unsigned c, const char *at, size_t bytes)
         fputs("&#96;", out);
         break;
     default:
-        fwrite(at, 1, bytes, out);
+        put_plain(out, l);
     }
 }
 
-static void put_csv(FILE *out, unsigned c, const char *at, size_t bytes)
+static void put_csv(FILE *out, const struct letter *l)
 {
-    if (c == '"')
+    if (l->c == '"')
         fputc('"', out);
-    fwrite(at, 1, bytes, out);
+    put_plain(out, l);
+}
+
+static bool is_of_word(unsigned c)
+{
+    return (c >= '0' && c <= '9') || (c | 0x20) - 'a' < 26u || c >= 0x80;
+}
+
+/* Behind other text on its line: marks that mean something at the begin of one alone stay as they
+ * are. "http://" and "www." become links by themselves. */
+static bool is_markup(const struct letter *l)
+{
+    if (l->c == '_')
+        return !is_of_word(l->before) || !is_of_word(l->behind);
+    if (l->c == ':')
+        return l->behind == '/';
+    if (l->c == '.')
+        return (l->before | 0x20) == 'w';
+    return l->c < 0x80 && strchr("\\`*[]|~", (int)l->c);
 }
 
 /* Markdown passes HTML through and reads punctuation as markup. */
-static void put_markdown(FILE *out, unsigned c, const char *at, size_t bytes)
+static void put_markdown(FILE *out, const struct letter *l)
 {
-    if (c == '<' || c == '>' || c == '&')
-        put_html(out, c, at, bytes);
-    else {
-        if (c < 0x80 && strchr("\\`*_{}[]()#+-.!|~", (int)c))
-            fputc('\\', out);
-        fwrite(at, 1, bytes, out);
+    if (l->c == '<' || l->c == '>' || l->c == '&') {
+        put_html(out, l);
+        return;
     }
+    if (is_markup(l))
+        fputc('\\', out);
+    put_plain(out, l);
 }
 
 void escape_plain(FILE *out, const char *text)

@@ -23,7 +23,7 @@ void escape_html(FILE *out, const char *text);
 /* One cell, in quotes where needed; a cell that a spreadsheet would run starts with an apostrophe.
  */
 void escape_csv(FILE *out, const char *text);
-/* For a cell of a Markdown table. */
+/* For Markdown, in a cell of a table too, behind other text on its line. */
 void escape_markdown(FILE *out, const char *text);
 /* A clean copy for encoders with their own quoting (JSON): to be freed; NULL without memory. */
 char *escape_copy(const char *text);

@@ -6,6 +6,7 @@
 #include "analysis/chart.h"
 #include "analysis/escape.h"
 #include "analysis/html.h"
+#include "analysis/kernel_name.h"
 #include "analysis/words.h"
 
 enum { KERNELS_MAX = 20 };
@@ -13,8 +14,9 @@ enum { KERNELS_MAX = 20 };
 static void kernel_row(const struct analysis *a, const struct summary_kernel *k, FILE *out)
 {
     const struct summary *s = a->summary;
+    char name[KERNEL_NAME_BYTES];
     fputs("<tr><td class=\"t name\">", out);
-    escape_html(out, s->strings[k->name]);
+    escape_html(out, kernel_name(s->strings[k->name], name));
     fputs("</td><td class=\"t\">", out);
     if (k->signature == GPU_NO_SIGNATURE)
         fputs("no recorded call", out);

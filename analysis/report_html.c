@@ -10,33 +10,7 @@
 #include "analysis/html_style.h"
 #include "analysis/phases.h"
 #include "analysis/report.h"
-#include "analysis/words.h"
-
-enum { NAMES_MAX = 3 };
-
-/* The files that the report is about, by their last part. */
-static void names(const struct summary *s, FILE *out)
-{
-    const char *known[NAMES_MAX] = { 0 };
-    size_t count = 0, more = 0;
-    for (size_t i = 0; i < s->nshards; i++) {
-        size_t k = 0;
-        while (k < count && strcmp(known[k], s->shards[i].path) != 0)
-            k++;
-        if (k < count)
-            continue;
-        if (count == NAMES_MAX) {
-            more++;
-            continue;
-        }
-        const char *slash = strrchr(s->shards[i].path, '/');
-        fputs(count ? ", " : "", out);
-        escape_html(out, slash ? slash + 1 : s->shards[i].path);
-        known[count++] = s->shards[i].path;
-    }
-    if (more)
-        fprintf(out, " and %zu more", more);
-}
+#include "analysis/trace_names.h"
 
 static void head(const struct analysis *a, FILE *out)
 {
@@ -47,13 +21,13 @@ static void head(const struct analysis *a, FILE *out)
             "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
             "<meta name=\"color-scheme\" content=\"light dark\">\n<title>tilewise report: ",
             html_style_sha256);
-    names(a->summary, out);
+    trace_names(a->summary, escape_html, out);
     fprintf(out,
             "</title>\n<style>%s</style></head>\n<body><main>\n"
             "<a class=\"skip\" href=\"#verdicts\">Skip to the verdicts</a>\n"
             "<h1>tilewise report</h1>\n<p class=\"sub\"><b>",
             html_style);
-    names(a->summary, out);
+    trace_names(a->summary, escape_html, out);
     fputs("</b></p>\n", out);
 }
 

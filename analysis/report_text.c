@@ -4,6 +4,7 @@
 
 #include "analysis/causal_attach.h"
 #include "analysis/escape.h"
+#include "analysis/kernel_name.h"
 #include "analysis/phases.h"
 #include "analysis/report.h"
 #include "analysis/words.h"
@@ -61,7 +62,8 @@ static void gpu(const struct analysis *a, FILE *out)
         if (k->signature != GPU_NO_SIGNATURE)
             continue;
         fprintf(out, "  %7s  ", words_share((double)k->time_ns / (double)gpu->kernel_ns));
-        escape_plain(out, a->summary->strings[k->name]);
+        char name[KERNEL_NAME_BYTES];
+        escape_plain(out, kernel_name(a->summary->strings[k->name], name));
         fputs("\n", out);
         shown++;
     }

@@ -58,6 +58,8 @@ for sample in "${samples[@]}"; do
     if [[ $name == llm-decode-graph.twt ]]; then
         check "$name: heat is that of the kernels" has_heat_of_kernels
     fi
+    check "$name: docs/results/samples has its report (else: docs/results/samples/make.sh)" \
+        diff <("$TILEWISE" report --format=md "$sample") "$TILEWISE_SOURCE/docs/results/samples/${name%.twt}.md"
     for format in text json csv md html; do
         check "$name: report --format=$format" reports "$format" "$sample"
     done

@@ -33,6 +33,26 @@ Test(words, the_row_major_view_swaps_column_major_calls)
     cr_assert_str_eq(words_row_view(&s), "[32,128] x [128,64]");
 }
 
+static const char *markdown(const char *text)
+{
+    static char buffer[256];
+    FILE *out = fmemopen(buffer, sizeof buffer, "w");
+    escape_markdown(out, text);
+    fclose(out);
+    return buffer;
+}
+
+Test(escape, markdown_stays_readable_and_says_nothing_of_its_own)
+{
+    cr_assert_str_eq(markdown("Intel(R) Xeon(R) 2.1 GHz, record --gpu-time=windows; a_b_c"),
+                     "Intel(R) Xeon(R) 2.1 GHz, record --gpu-time=windows; a_b_c");
+    cr_assert_str_eq(markdown("_x_ *b* `c` ~d~"), "\\_x\\_ \\*b\\* \\`c\\` \\~d\\~");
+    cr_assert_str_eq(markdown("a|b](javascript:alert(1))!["), "a\\|b\\](javascript:alert(1))!\\[");
+    cr_assert_str_eq(markdown("<img onerror=x>&amp;"), "&lt;img onerror=x&gt;&amp;amp;");
+    cr_assert_str_eq(markdown("http://x.y www.x.y"), "http\\://x.y www\\.x.y");
+    cr_assert_str_eq(markdown("a\\"), "a\\\\");
+}
+
 Test(escape, invalid_utf8_becomes_a_replacement)
 {
     char *copy = escape_copy("a\xff"
