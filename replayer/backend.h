@@ -54,12 +54,14 @@ struct backend_burst {
     enum backend_how how;
 };
 
-/* Memory traffic without a result: `bytes` of a region, from `at` on and round its end, then all of
- * `hot`. */
+/* Memory traffic without a result: `bytes` of a region are read, from `at` on and round its end,
+ * and if `copies` written to the same place of another. Then all of `hot` is read and written again
+ * with what it held. */
 struct backend_touch {
     const void *region;
+    void *other;                    /* as large; NULL: nothing is copied */
     size_t region_bytes, at, bytes; /* region_bytes: a multiple of 256, and more than one */
-    const void *hot;
+    void *hot;
     size_t hot_bytes;
 };
 
@@ -156,8 +158,8 @@ struct backend {
     enum status (*join)(struct backend_session *session, struct backend_session *leader);
     /* Required. Enqueue a copy of `bytes` on the device. 0 or a negative errno. */
     int (*copy)(struct backend_session *session, void *to, const void *from, size_t bytes);
-    /* Required for replay in order. Enqueue work that reads so much, always the same number of
-     * kernels. 0 or a negative errno. */
+    /* Required for replay in order. Enqueue such traffic, always as the same number of kernels. 0
+     * or a negative errno. */
     int (*touch)(struct backend_session *session, const struct backend_touch *touch);
 
     /* Required. Best memory rate in bytes per second, read + write, out of the caches. */

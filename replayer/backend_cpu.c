@@ -325,7 +325,10 @@ static int cpu_touch(struct backend_session *session, const struct backend_touch
     (void)session;
     for (size_t at = t->at, left = t->bytes; left;) {
         size_t part = t->region_bytes - at < left ? t->region_bytes - at : left;
-        sum += read_words((const char *)t->region + at, part);
+        if (t->other)
+            memcpy((char *)t->other + at, (const char *)t->region + at, part);
+        else
+            sum += read_words((const char *)t->region + at, part);
         left -= part;
         at = 0;
     }

@@ -104,9 +104,11 @@ static enum status allocate(struct backend_session *session, struct fault *fault
 static void try_kernels(struct backend_session *session)
 {
 #ifdef REPLAYER_CUDA
-    session->has_kernels =
-        cuda_device_touch(session->sweep, 4096, 0, 4096, NULL, 0, session->stream) == 0 &&
-        session->api.cudaStreamSynchronize(session->stream) == 0;
+    session->has_kernels = cuda_device_touch(
+                               &(struct cuda_device_traffic){
+                                   .region = session->sweep, .region_bytes = 4096, .bytes = 4096 },
+                               session->stream) == 0 &&
+                           session->api.cudaStreamSynchronize(session->stream) == 0;
     session->api.cudaGetLastError();
 #else
     (void)session;
@@ -411,7 +413,7 @@ static int cuda_copy(struct backend_session *session, void *to, const void *from
     return -session->api.cudaMemcpyAsync(to, from, bytes, CUDA_COPY_ON_DEVICE, session->stream);
 }
 
-/* A sum where there is no kernel of ours: it knows no end to go round, so it stops there. */
+/* A sum where there is no kernel of ours: it only reads, and stops at the end of the region. */
 static int sum_instead(struct backend_session *session, const struct backend_touch *t)
 {
     size_t bytes = t->bytes < t->region_bytes - t->at ? t->bytes : t->region_bytes - t->at;
@@ -422,7 +424,9 @@ static int cuda_touch(struct backend_session *session, const struct backend_touc
 {
 #ifdef REPLAYER_CUDA
     if (session->has_kernels)
-        return cuda_device_touch(t->region, t->region_bytes, t->at, t->bytes, t->hot, t->hot_bytes,
+        return cuda_device_touch(&(struct cuda_device_traffic){ t->region, t->other, t->hot,
+                                                                t->region_bytes, t->at, t->bytes,
+                                                                t->hot_bytes },
                                  session->stream);
 #endif
     return sum_instead(session, t);

@@ -5,7 +5,7 @@
 
 #include "replayer/isolate.h"
 
-static const double target = 0.004; /* +- of a ln ratio */
+static const double target = 0.0025; /* +- of a ln ratio */
 enum { CACHES_OF_FOOTPRINT = 3, ROUNDS_MIN = 8, ROUNDS_MAX = 256 };
 enum { WARM_UP_CALLS = 16 };
 

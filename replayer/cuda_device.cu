@@ -47,12 +47,18 @@ static __device__ size_t all_threads()
 /* ---- traffic ---- */
 
 struct span {
-    const uint4 *at;
+    uint4 *at, *other;
     size_t count;
 };
 
-/* Every `everybody`-th vector of `count` from `begin` on, round the end. */
-static __device__ unsigned read_round(span s, size_t begin, size_t count)
+static __device__ uint4 plus(uint4 v, unsigned x)
+{
+    return make_uint4(v.x + x, v.y, v.z, v.w);
+}
+
+/* Every `everybody`-th vector of `count` from `begin` on, round the end. `zero` is 0, what the
+ * compiler must not find out: it would leave out writes of what is there. */
+static __device__ unsigned go_round(span s, size_t begin, size_t count, unsigned zero)
 {
     unsigned sum = 0;
     size_t i = (begin + own_number()) % s.count, step = all_threads() % s.count;
@@ -60,31 +66,32 @@ static __device__ unsigned read_round(span s, size_t begin, size_t count)
     for (size_t n = own_number(); n < count; n += all_threads()) {
         uint4 v = s.at[i];
         sum += v.x + v.y + v.z + v.w;
+        if (s.other)
+            s.other[i] = plus(v, zero);
         i += step;
         i -= i >= s.count ? s.count : 0;
     }
     return sum;
 }
 
-/* `never` is NULL: the compiler must not find out that nobody wants the sum. */
+/* `never` is NULL: nor that nobody wants the sum. */
 static __global__ void __launch_bounds__(THREADS)
-    touch(span region, size_t begin, size_t count, span hot, unsigned *never)
+    touch(span region, size_t begin, size_t count, span hot, unsigned zero, unsigned *never)
 {
-    unsigned sum = read_round(region, begin, count);
+    unsigned sum = go_round(region, begin, count, zero);
     if (hot.count)
-        sum += read_round(hot, 0, hot.count);
+        sum += go_round(hot, 0, hot.count, zero);
     if (never)
         atomicAdd(never, sum);
 }
 
-int cuda_device_touch(const void *region, size_t region_bytes, size_t at, size_t bytes,
-                      const void *hot, size_t hot_bytes, void *stream)
+int cuda_device_touch(const struct cuda_device_traffic *t, void *stream)
 {
-    span all = { (const uint4 *)region, region_bytes / sizeof(uint4) };
-    span last = { (const uint4 *)hot, hot ? hot_bytes / sizeof(uint4) : 0 };
-    size_t count = bytes / sizeof(uint4), most = count > last.count ? count : last.count;
-    device_launch(touch, blocks_for(most), THREADS, 0, stream, all, at / sizeof(uint4), count, last,
-                  (unsigned *)NULL);
+    span all = { (uint4 *)t->region, (uint4 *)t->other, t->region_bytes / sizeof(uint4) };
+    span last = { (uint4 *)t->hot, (uint4 *)t->hot, t->hot ? t->hot_bytes / sizeof(uint4) : 0 };
+    size_t count = t->bytes / sizeof(uint4), most = count > last.count ? count : last.count;
+    device_launch(touch, blocks_for(most), THREADS, 0, stream, all, t->at / sizeof(uint4), count,
+                  last, 0u, (unsigned *)NULL);
     return outcome();
 }
 

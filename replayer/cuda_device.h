@@ -15,9 +15,13 @@ extern "C" {
 #endif
 
 /* struct backend_touch; addresses and sizes are multiples of 16 bytes (what is left of hot_bytes is
- * not read). */
-int cuda_device_touch(const void *region, size_t region_bytes, size_t at, size_t bytes,
-                      const void *hot, size_t hot_bytes, void *stream);
+ * not touched). */
+struct cuda_device_traffic {
+    const void *region;
+    void *other, *hot;
+    size_t region_bytes, at, bytes, hot_bytes;
+};
+int cuda_device_touch(const struct cuda_device_traffic *traffic, void *stream);
 
 /* data_poison(); with a draw, data_fill() of elements that numbers are known for. */
 int cuda_device_poison(const struct data_image *image, void *stream);

@@ -7,14 +7,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "replayer/order_filler.h"
 #include "replayer/rotation.h"
 
-static const double target = 0.004; /* +- of a ln ratio */
-static const size_t filler_least_bytes = 256;
+static const double target = 0.0025;   /* +- of a ln ratio */
 static const double timing_part = 0.6; /* of the time behind the set-up; the rest is CUPTI's */
 enum { ARM_BASE, ARM_TWIN, ARM_CHOSEN, ARMS };
 enum { ROUNDS_MIN = 8, ROUNDS_MAX = 128, PASSES = 6, SHARED_PARTS = 16 };
-enum { CACHES_OF_FILLERS = 4, TOUCH_TRIES = 3 };
 
 /* The signature of one item with its buffers. */
 struct part {
@@ -37,11 +36,9 @@ struct stage {
     struct order_outcome *out;
     size_t nparts;
     struct part parts[ORDER_PARTS_MAX];
-    size_t *part_of; /* per step */
-    size_t *bytes;   /* of a filler, per step */
-    unsigned char *fill;
-    size_t fill_bytes, fill_at;
-    size_t some_bytes; /* what touch_some() reads, a multiple of 256 */
+    size_t *part_of;             /* per step; ORDER_PARTS_MAX: a filler, */
+    struct order_filler *filler; /* which is this */
+    struct order_fillers fillers;
     size_t filler_kernels;
     double end_ns; /* of the budget */
     unsigned arm;
@@ -69,25 +66,17 @@ static int call_part(struct stage *g, struct part *p, bool chosen)
                   : g->backend->baseline(p->session, 0, &args);
 }
 
-/* What streams through the caches is not in them; small work is at hand. At the end stands what the
- * next call reads, as whoever came before it has just written that. */
+static bool is_filler(const struct stage *g, size_t step)
+{
+    return g->part_of[step] == ORDER_PARTS_MAX;
+}
+
 static int fill(struct stage *g, size_t step)
 {
     size_t count = g->job->sequence->count, next = step + 1 < count ? step + 1 : 0;
-    size_t bytes = g->bytes[step];
-    struct backend_touch touch = { .region = g->fill, .region_bytes = g->fill_bytes };
-    if (g->bytes[next] == 0) {
-        const struct part *p = &g->parts[g->part_of[next]];
-        touch.hot = p->activations;
-        touch.hot_bytes = p->activation_bytes < bytes ? p->activation_bytes : bytes;
-    }
-    touch.bytes = bytes - touch.hot_bytes;
-    if (touch.bytes > g->info.cache_bytes / 16) {
-        touch.at = g->fill_at;
-        g->fill_at =
-            (g->fill_at + touch.bytes) % g->fill_bytes / filler_least_bytes * filler_least_bytes;
-    }
-    return g->backend->touch(g->leader, &touch);
+    const struct part *p = is_filler(g, next) ? NULL : &g->parts[g->part_of[next]];
+    return order_filler_run(&g->fillers, &g->filler[step], p ? p->activations : NULL,
+                            p ? p->activation_bytes : 0);
 }
 
 static int pass(void *context)
@@ -96,7 +85,7 @@ static int pass(void *context)
     const struct sequence *s = g->job->sequence;
     int failed = 0;
     for (size_t i = 0; i < s->count && !failed; i++) {
-        if (g->bytes[i]) {
+        if (is_filler(g, i)) {
             failed = fill(g, i);
             continue;
         }
@@ -106,18 +95,12 @@ static int pass(void *context)
     return failed;
 }
 
-static int touch_some(void *context)
-{
-    struct stage *g = context;
-    struct backend_touch touch = { g->fill, g->fill_bytes, g->fill_at, g->some_bytes, NULL, 0 };
-    g->fill_at = (g->fill_at + g->some_bytes) % g->fill_bytes;
-    return g->backend->touch(g->leader, &touch);
-}
-
 static int one_call(void *context)
 {
     struct stage *g = context;
-    return g->alone ? call_part(g, g->alone, false) : touch_some(g);
+    const struct order_filler least = { ORDER_NEAR_READ, 0 };
+    return g->alone ? call_part(g, g->alone, false)
+                    : order_filler_run(&g->fillers, &least, NULL, 0);
 }
 
 static struct backend_burst burst_of(struct stage *g, uint64_t passes)
@@ -125,7 +108,7 @@ static struct backend_burst burst_of(struct stage *g, uint64_t passes)
     bool in_graph = g->job->sequence->in_graph;
     for (size_t i = 0; i < g->nparts; i++)
         g->parts[i].next = 0; /* the same buffers in every burst */
-    g->fill_at = 0;
+    order_filler_rewind(&g->fillers);
     return (struct backend_burst){ pass,   g,
                                    passes, g->arm,
                                    false,  in_graph ? BACKEND_IN_A_GRAPH : BACKEND_CALL_BY_CALL };
@@ -219,12 +202,11 @@ static bool assign(struct stage *g)
 {
     const struct sequence *s = g->job->sequence;
     g->part_of = calloc(s->count, sizeof *g->part_of);
-    g->bytes = calloc(s->count, sizeof *g->bytes);
-    for (size_t i = 0; g->part_of && g->bytes && i < s->count; i++) {
+    g->filler = calloc(s->count, sizeof *g->filler);
+    for (size_t i = 0; g->part_of && g->filler && i < s->count; i++) {
         bool filler = s->steps[i].item == SEQUENCE_FILLER;
         size_t at = filler ? ORDER_PARTS_MAX : find_part(g, (size_t)s->steps[i].item);
         g->part_of[i] = at;
-        g->bytes[i] = at == ORDER_PARTS_MAX ? filler_least_bytes : 0;
         if (at == ORDER_PARTS_MAX)
             continue;
         g->out->part[at].calls++;
@@ -232,7 +214,7 @@ static bool assign(struct stage *g)
     }
     for (size_t i = 0; i < g->nparts; i++)
         g->out->part[i].recorded_ns /= (double)g->out->part[i].calls;
-    return g->part_of && g->bytes;
+    return g->part_of && g->filler;
 }
 
 static uint8_t shared_dtype(const struct part *p)
@@ -262,39 +244,25 @@ static void share_activations(struct stage *g)
     }
 }
 
-/* Time of one touch of so many bytes; NaN if it does not run. */
-static double touch_ns(struct stage *g, size_t bytes, uint64_t calls)
+/* Kernels between calls work on a few tensors of the size that calls exchange. */
+static enum status make_fillers(struct stage *g)
 {
-    struct backend_burst burst = { touch_some, g, calls, ARMS, false, BACKEND_AS_BEST };
-    double best_ns = NAN;
-    g->some_bytes = bytes;
-    for (int i = 0; i < TOUCH_TRIES; i++)
-        best_ns = fmin(best_ns, g->backend->burst(g->leader, &burst) / (double)calls);
-    return best_ns;
-}
-
-/* As many bytes as are read in the recorded time, beyond what the smallest read takes. */
-static enum status size_fillers(struct stage *g)
-{
+    enum { ACTIVATIONS_ALIVE = 2 };
     const struct sequence *s = g->job->sequence;
-    size_t wanted = CACHES_OF_FILLERS * (size_t)g->info.cache_bytes;
-    size_t most = (size_t)(g->job->setup->max_bytes / SHARED_PARTS);
-    g->fill_bytes = (wanted < most ? wanted : most) / filler_least_bytes * filler_least_bytes;
-    if (g->fill_bytes < 2 * filler_least_bytes)
-        return ST_NOMEM;
-    g->fill = g->backend->alloc(g->leader, g->fill_bytes);
-    if (g->fill == NULL)
-        return ST_NOMEM;
-    size_t large = g->fill_bytes / 2 / filler_least_bytes * filler_least_bytes;
-    double floor_ns = touch_ns(g, filler_least_bytes, 64);
-    double per_byte_ns = (touch_ns(g, large, 8) - floor_ns) / (double)(large - filler_least_bytes);
-    for (size_t i = 0; i < s->count; i++) {
-        if (g->bytes[i] == 0)
-            continue;
-        double bytes = fmax(s->steps[i].ns - floor_ns, 0) / per_byte_ns;
-        g->bytes[i] = ((size_t)bytes / filler_least_bytes + 1) * filler_least_bytes;
-    }
-    return floor_ns > 0 && per_byte_ns > 0 ? ST_OK : ST_DEVICE;
+    struct order_filler_options options = {
+        .cache_bytes = (size_t)g->info.cache_bytes,
+        .max_bytes = (size_t)(g->job->setup->max_bytes / SHARED_PARTS),
+        .least_ns = s->least_filler_ns,
+        .arm = ARMS,
+    };
+    for (size_t i = 0; i < g->nparts; i++)
+        if (g->parts[i].activation_bytes * ACTIVATIONS_ALIVE > options.near_bytes)
+            options.near_bytes = g->parts[i].activation_bytes * ACTIVATIONS_ALIVE;
+    enum status st = order_filler_open(&g->fillers, g->backend, g->leader, &options);
+    for (size_t i = 0; st == ST_OK && i < s->count; i++)
+        if (is_filler(g, i))
+            g->filler[i] = order_filler_for(&g->fillers, &s->steps[i]);
+    return st;
 }
 
 static enum status set_up(struct stage *g, struct fault *fault)
@@ -312,7 +280,7 @@ static enum status set_up(struct stage *g, struct fault *fault)
     if (st != ST_OK)
         return st;
     share_activations(g);
-    st = size_fillers(g);
+    st = make_fillers(g);
     return st == ST_OK ? st : fault_set(fault, st, "the fillers cannot be made");
 }
 
@@ -323,12 +291,11 @@ static void tear_down(struct stage *g)
         if (i > 0)
             g->backend->close(g->parts[i].session);
     }
-    if (g->leader) {
-        g->backend->release(g->leader, g->fill);
+    order_filler_close(&g->fillers);
+    if (g->leader)
         g->backend->close(g->leader);
-    }
     free(g->part_of);
-    free(g->bytes);
+    free(g->filler);
 }
 
 /* ---- measure ---- */
@@ -373,7 +340,6 @@ static bool count_kernels(struct stage *g)
             return false;
     }
     g->alone = NULL;
-    g->some_bytes = filler_least_bytes;
     return g->backend->kernels(g->leader, &burst, &g->filler_kernels) != NULL;
 }
 
@@ -386,11 +352,11 @@ static bool attribute(struct stage *g, const struct backend_kernel *kernel, size
     for (int p = 0; p < PASSES; p++)
         for (size_t i = 0; i < s->count; i++) {
             size_t part = g->part_of[i];
-            size_t own = g->bytes[i] ? g->filler_kernels : g->parts[part].kernels;
+            size_t own = is_filler(g, i) ? g->filler_kernels : g->parts[part].kernels;
             if (at + own > count)
                 return false;
             for (size_t k = 0; k < own; k++, at++)
-                if (p && g->bytes[i] == 0)
+                if (p && !is_filler(g, i))
                     sum[part] += kernel[at].ns;
         }
     if (at != count)

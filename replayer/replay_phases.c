@@ -97,10 +97,11 @@ static double end_of(const struct replay_state *r, double part)
     return r->start_s + cases_s * part;
 }
 
-/* The verification and the library's start take wall time, too; half is for timing. */
-static double timing_ns(double budget_s)
+/* The verification takes wall time, too, and so does the library's start where every case has one.
+ */
+static double timing_ns(const struct replay_state *r, double budget_s)
 {
-    return budget_s / 2 * 1e9;
+    return budget_s * (r->o->setup.backend->opens_slowly ? 0.75 : 0.5) * 1e9;
 }
 
 static void tell(struct replay_state *r, size_t item, const char *who, double end_s)
@@ -135,7 +136,7 @@ static struct measure_baseline_job baseline_job(const struct replay_state *r, si
                                                 double budget_s)
 {
     return (struct measure_baseline_job){ &r->o->setup, &r->o->plan->items[item].signature,
-                                          timing_ns(budget_s), r->rows[item].screen };
+                                          timing_ns(r, budget_s), r->rows[item].screen };
 }
 
 static void run_screen(struct replay_state *r, size_t item, double budget_s)
@@ -203,7 +204,7 @@ static void run_second(struct replay_state *r, size_t item, double budget_s)
     struct measure_second *out = &r->rows[item].second;
     struct isolate_end end;
     struct measure_second_job job = { &r->o->setup, &r->o->plan->items[item].signature,
-                                      r->o->companion, timing_ns(budget_s) };
+                                      r->o->companion, timing_ns(r, budget_s) };
     if (r->rows[item].baseline.status != RESULT_PASSED)
         return;
     serve(r, item, &(struct isolate_job){ measure_second, &job, sizeof job, out, sizeof *out },
@@ -237,7 +238,8 @@ static bool has_kernels(const struct replay_options *o)
     return o->setup.backend->kernels != NULL;
 }
 
-/* In their order. The candidates have what is left of the cases' time. */
+/* In their order. The candidates have what is left of the cases' time; where there are none, the
+ * phases have all of it. */
 static const struct phase {
     const char *name;
     double part; /* of the cases' time */
@@ -277,9 +279,17 @@ static void run_phase(struct replay_state *r, const struct phase *phase, double 
     }
 }
 
+static double parts_of(const struct replay_state *r)
+{
+    double parts = 0;
+    for (size_t i = 0; i < PHASES; i++)
+        parts += phases[i].is_of(r->o) ? phases[i].part : 0;
+    return parts;
+}
+
 void replay_measure_baselines(struct replay_state *r)
 {
-    double part = 0;
+    double part = 0, scale = r->offers ? 1 : 1 / parts_of(r);
     for (size_t i = 0; i < r->o->plan->nitems; i++) {
         measure_no_baseline(&r->rows[i].baseline, RESULT_NOT_VERIFIED, "");
         measure_no_second(&r->rows[i].second, RESULT_NOT_VERIFIED, "");
@@ -287,7 +297,7 @@ void replay_measure_baselines(struct replay_state *r)
     }
     for (size_t i = 0; i < PHASES && !r->o->setup.check_only; i++)
         if (phases[i].is_of(r->o))
-            run_phase(r, &phases[i], end_of(r, part += phases[i].part));
+            run_phase(r, &phases[i], end_of(r, part += phases[i].part * scale));
 }
 
 /* ---- candidates ---- */
@@ -328,7 +338,7 @@ static void run_candidate(struct replay_state *r, size_t item, size_t candidate,
         .candidate = r->o->candidates->row[candidate],
         .best = row->baseline.best,
         .noise = row->baseline.noise,
-        .budget_ns = timing_ns(budget_s),
+        .budget_ns = timing_ns(r, budget_s),
     };
     serve(r, item, &(struct isolate_job){ measure_candidate, &job, sizeof job, out, sizeof *out },
           &end);
@@ -339,33 +349,39 @@ static void run_candidate(struct replay_state *r, size_t item, size_t candidate,
     r->outcome->findings += is_finding(out->status);
 }
 
-/* Which candidates are an offer for the item. Who breaks at the question is asked on his own. */
-static size_t find_offers(struct replay_state *r, size_t item, struct measure_offers *out)
+/* Who breaks at the question is asked on his own. */
+void replay_find_offers(struct replay_state *r)
 {
-    size_t count = 0;
-    struct isolate_end end;
-    struct measure_offers_job job = { r->o->setup.backend, &r->o->plan->items[item].signature,
-                                      r->o->candidates };
-    serve(r, item, &(struct isolate_job){ measure_offers, &job, sizeof job, out, sizeof *out },
-          &end);
-    for (size_t i = 0; i < r->o->candidates->count; i++) {
-        out->takes[i] = out->takes[i] || end.status != RESULT_PASSED;
-        count += out->takes[i];
+    start_phase(r);
+    for (size_t item = 0; item < r->o->plan->nitems; item++) {
+        struct measure_offers *out = &r->rows[item].offers;
+        struct isolate_end end;
+        struct measure_offers_job job = { r->o->setup.backend, &r->o->plan->items[item].signature,
+                                          r->o->candidates };
+        if (!replay_is_own(r, item))
+            continue;
+        serve(r, item, &(struct isolate_job){ measure_offers, &job, sizeof job, out, sizeof *out },
+              &end);
+        for (size_t i = 0; i < r->o->candidates->count; i++) {
+            out->takes[i] = out->takes[i] || end.status != RESULT_PASSED;
+            r->offers += out->takes[i];
+        }
     }
-    return count;
 }
 
 static void measure_offered(struct replay_state *r, size_t item, double budget_s)
 {
     double end_s = end_of(r, candidates_part), case_end_s = replay_now_s() + budget_s;
     struct measure_candidate *out = r->rows[item].candidates;
-    struct measure_offers offers;
-    size_t left = find_offers(r, item, &offers);
+    const struct measure_offers *offers = &r->rows[item].offers;
+    size_t left = 0;
     bool first = true;
+    for (size_t i = 0; i < r->o->candidates->count; i++)
+        left += offers->takes[i];
     for (size_t i = 0; i < r->o->candidates->count; i++, r->done++) {
         tell(r, item, r->o->candidates->row[i]->name, end_s);
         double now = replay_now_s(), left_s = fmax(case_end_s - now, 0);
-        if (!offers.takes[i]) {
+        if (!offers->takes[i]) {
             measure_no_candidate(&out[i], RESULT_UNSUPPORTED, "");
             continue;
         }

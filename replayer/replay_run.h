@@ -15,7 +15,8 @@ struct replay_row {
     char unscreened[128]; /* why nothing is known */
     struct measure_baseline baseline;
     struct measure_second second;
-    struct kernel_times kernels;          /* of the recorded call */
+    struct kernel_times kernels; /* of the recorded call */
+    struct measure_offers offers;
     struct measure_candidate *candidates; /* one per candidate; NULL if not measured */
 };
 
@@ -26,7 +27,7 @@ struct replay_state {
     struct isolate_worker worker;
     struct measure_survey survey;
     double start_s, noise;
-    size_t done, total;
+    size_t done, total, offers; /* offers: of all candidates for all items */
     bool has_served; /* a case of this phase: a budget that is gone still buys the largest one */
     double spread;   /* sum of the weights of the planned items that are still to come */
 };
@@ -43,9 +44,10 @@ bool replay_has_order(const struct replay_state *r);
 /* Steps that on_progress will be told of. */
 size_t replay_steps(const struct replay_state *r);
 
-/* Everything but the candidates, for every item. */
+/* In this order: who offers something; everything but the candidates, for every item; begin once,
+ * then each item's candidates. False: no memory. */
+void replay_find_offers(struct replay_state *r);
 void replay_measure_baselines(struct replay_state *r);
-/* Then, in this order: begin once; each item's candidates. False: no memory. */
 void replay_begin_candidates(struct replay_state *r);
 bool replay_measure_candidates(struct replay_state *r, size_t item);
 

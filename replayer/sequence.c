@@ -15,6 +15,7 @@ struct track {
     uint64_t *symbols; /* the same work has the same symbol */
     double *ns;
     int64_t *items;
+    bool *reads;   /* sequence_step.reads */
     size_t graphs; /* steps launched by a graph */
 };
 
@@ -109,7 +110,8 @@ static bool open_track(struct track *t)
     t->symbols = calloc(SYMBOLS_MAX, sizeof *t->symbols);
     t->ns = calloc(SYMBOLS_MAX, sizeof *t->ns);
     t->items = calloc(SYMBOLS_MAX, sizeof *t->items);
-    return t->symbols && t->ns && t->items;
+    t->reads = calloc(SYMBOLS_MAX, sizeof *t->reads);
+    return t->symbols && t->ns && t->items && t->reads;
 }
 
 static void close_track(struct track *t)
@@ -117,15 +119,37 @@ static void close_track(struct track *t)
     free(t->symbols);
     free(t->ns);
     free(t->items);
+    free(t->reads);
 }
 
-static void add_step(struct track *t, uint64_t symbol, int64_t item, double ns)
+static void add_step(struct track *t, uint64_t symbol, int64_t item, bool reads, double ns)
 {
     if (t->count == SYMBOLS_MAX)
         return;
     t->symbols[t->count] = symbol;
     t->items[t->count] = item;
+    t->reads[t->count] = reads;
     t->ns[t->count++] = ns;
+}
+
+/* Names of kernels that read weights, a cache of keys and values, or a tensor down to a few sums.
+ */
+static bool name_reads(const char *name)
+{
+    static const char *const parts[] = { "attention", "attn", "flash",  "fmha", "sdpa",
+                                         "gemm",      "gemv", "matmul", "moe",  "reduce" };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcasestr(name, parts[i]))
+            return true;
+    return false;
+}
+
+static bool call_reads(const struct search *in, uint32_t signature)
+{
+    size_t known;
+    const struct tilewise_signature *all = reader_signatures(in->reader, &known);
+    return signature < known && all[signature].op != TILEWISE_OP_ADD &&
+           all[signature].op != TILEWISE_OP_OTHER;
 }
 
 /* Kernels of one call are one step. */
@@ -141,15 +165,19 @@ static void add_interval(struct search *in, const struct timeline_interval *v)
         return;
     }
     t->graphs += t->count < SYMBOLS_MAX && v->in_graph;
-    add_step(t, symbol, is_call ? item_of(in, v->signature) : SEQUENCE_FILLER, ns);
+    bool reads = is_call ? call_reads(in, v->signature)
+                         : v->work == GPU_KERNEL && name_reads(reader_string(in->reader, v->name));
+    add_step(t, symbol, is_call ? item_of(in, v->signature) : SEQUENCE_FILLER, reads, ns);
 }
 
 static void add_up(struct sequence *s)
 {
     s->fillers = 0;
-    s->call_ns = s->filler_ns = 0;
+    s->call_ns = s->filler_ns = s->least_filler_ns = 0;
     for (size_t i = 0; i < s->count; i++) {
         bool filler = s->steps[i].item == SEQUENCE_FILLER;
+        if (filler && (s->fillers == 0 || s->steps[i].ns < s->least_filler_ns))
+            s->least_filler_ns = s->steps[i].ns;
         s->fillers += filler;
         *(filler ? &s->filler_ns : &s->call_ns) += s->steps[i].ns;
     }
@@ -175,6 +203,7 @@ static struct sequence *cut(const struct track *t)
     s->in_graph = 2 * t->graphs > t->count;
     for (size_t i = 0; i < p.period; i++) {
         s->steps[i].item = t->items[p.start + i];
+        s->steps[i].reads = t->reads[p.start + i];
         for (size_t r = 0; r < p.repeats; r++)
             s->steps[i].ns += t->ns[p.start + r * p.period + i] / (double)p.repeats;
     }
@@ -251,7 +280,7 @@ static enum status read_events(struct search *in, const char *path, struct fault
             in->track.count = in->track.graphs = 0;
             for (size_t k = 0; e->duration_ns && k < e->count; k++)
                 add_step(&in->track, e->signature[k], item_of(in, e->signature[k]),
-                         e->duration_ns[k]);
+                         call_reads(in, e->signature[k]), e->duration_ns[k]);
             st = offer(in, false, e->thread, pid_of(r, f.shard));
         }
     reader_close(r);

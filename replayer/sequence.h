@@ -15,6 +15,7 @@ enum { SEQUENCE_STEPS_MAX = 4096, SEQUENCE_FILLER = -1 };
 struct sequence_step {
     int64_t item; /* of the plan; SEQUENCE_FILLER: it cannot be replayed */
     double ns;    /* recorded: all kernels of the call, or the call */
+    bool reads;   /* a filler that reads much more than it writes: attention, a reduction */
 };
 
 struct sequence {
@@ -22,6 +23,7 @@ struct sequence {
     struct sequence_step *steps;
     uint64_t repeats;          /* how often it was recorded, at least 1 */
     double call_ns, filler_ns; /* sums of the steps' times */
+    double least_filler_ns;    /* the shortest one: what starting it takes; 0: there are none */
     bool is_kernel_time;       /* on the GPU; else in the library on the host */
     bool in_graph;             /* as the application launched it */
     char source[128];          /* "stream 7 of process 4711" */
