@@ -67,8 +67,14 @@ def test_a_heat_against_the_construction_fails():
 
 
 def test_a_share_is_no_heat():
-    assert checks("chain", (0.4, 0.4), 1.0, method="wall_share")[0] is False
+    assert checks("chain", (0.4, 0.4), 1.0, method="wall_share") == [False, False, False]
     assert checks("chain", (0.01, 0.01), 1.0)[0] is False
+
+
+def test_an_unknown_heat_is_judged():
+    unknown = {"value": None, "lo": None, "hi": None, "level": None, "method": "wall_share"}
+    op = {"op": "gemm", "dtype": "bf16", "wall_share": 0.01, "heat": unknown}
+    assert causal.predicted(op) is None
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from collections.abc import Callable
 
 import torch
 
-CHAIN, BESIDE, PACED = 60, 20, 4  # calls in a step
+CHAIN, BESIDE, PACED = 30, 8, 4  # calls in a step
 PACE_NS = 300_000
-DELAYS_NS = {"chain": 10_000, "beside": 10_000, "paced": 100_000}
+DELAYS_NS = {"chain": 20_000, "beside": 30_000, "paced": 100_000}
 CALLS = {"chain": CHAIN, "beside": BESIDE, "paced": PACED}
 SLEEPS = 200
 
@@ -35,22 +35,23 @@ def product(m: int, n: int, k: int, dtype: torch.dtype) -> Callable[[], None]:
 
 
 class Layers:
-    """Each takes what the one before made."""
+    """One after the other on a stream. Few and long: a small result over many inner elements leaves
+    room for what runs beside, and there are few kernels to record."""
 
-    def __init__(self, size: int = 1024):
+    def __init__(self, size: int = 1024, inner: int = 4096):
         make = {"device": "cuda", "dtype": torch.bfloat16}
-        self.weight = torch.randn(size, size, **make) * (2 / size) ** 0.5
-        self.states = [torch.randn(size, size, **make) for _ in range(2)]
+        self.state = torch.randn(size, inner, **make)
+        self.weight = torch.randn(inner, size, **make)
+        self.made = torch.empty(size, size, **make)
 
     def run(self, behind: Callable[[], None]) -> None:
-        for i in range(CHAIN):
-            after = self.states[1 - i % 2]
-            torch.mm(self.states[i % 2], self.weight, out=after)
+        for _ in range(CHAIN):
+            torch.mm(self.state, self.weight, out=self.made)
             behind()
-            torch.relu_(after)
+            torch.relu_(self.made)
 
     def read_back(self) -> float:
-        return self.states[CHAIN % 2][0, 0].item()
+        return self.made[0, 0].item()
 
 
 def nothing() -> None:
@@ -103,7 +104,7 @@ def delay_s(kind: str, delay: Callable[[], None]) -> float:
 class Loop:
     def __init__(self):
         self.layers = Layers()
-        self.beside = product(256, 256, 2048, torch.float16)
+        self.beside = product(256, 256, 8192, torch.float16)
         self.paced = product(1024, 1024, 1024, torch.float32)
         self.stream = torch.cuda.Stream()
 
