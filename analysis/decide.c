@@ -290,7 +290,8 @@ struct decide_result decide(const struct decide_input *in, const struct policy *
     if (in->heat->is_of_launches)
         return result(DECIDE_WITHHELD,
                       "Withheld: its calls launch work on a GPU, and the time of that work is not "
-                      "known from at least 5 windows; record with --gpu-time=windows, and longer.");
+                      "known from at least 5 windows; record with --gpu-time=windows, longer, and "
+                      "with a larger --gpu-budget where a note says that it was too small.");
     if (in->heat->level == HEAT_UNKNOWN)
         return result(DECIDE_WITHHELD, "Withheld: the trace has no wall time to compare with; "
                                        "record with events.");
