@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The candidate ABI: a kernel offered instead of the library. Built-in kernels and plug-ins use the
- * same one. docs/candidate-abi.md has a complete plug-in.
+ * same one. docs/candidate-abi.md says more; examples/ has complete plug-ins.
  *
  * Errors are 0 or a negative errno. Nothing here prints, exits or throws. The replayer owns every
  * buffer. Fields are only ever appended; `abi` and `bytes` come first so that a loader can refuse.

@@ -3,7 +3,9 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +14,50 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { NAME_BYTES_MAX = 60 };
+
+static const char *missing_field(const struct tilewise_candidate *row)
+{
+    return !row->name       ? "name"
+           : !row->target   ? "target"
+           : !row->summary  ? "summary"
+           : !row->supports ? "supports"
+           : !row->run      ? "run"
+                            : NULL;
+}
+
+/* A name stands in lists with commas and in command lines. */
+static bool is_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 0 && length <= NAME_BYTES_MAX &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+") ==
+               length;
+}
+
+static enum status check_fields(const struct candidates *c, const struct tilewise_candidate *row,
+                                const char *origin, struct fault *fault)
+{
+    const char *missing = missing_field(row);
+    if (missing)
+        return fault_set(fault, ST_INVALID, "%s: candidate '%s' lacks the required field '%s'",
+                         origin, row->name ? row->name : "?", missing);
+    if (!is_name(row->name))
+        return fault_set(fault, ST_INVALID,
+                         "%s: the name '%.60s' is not 1 to %d letters, digits, '_', '-', '.', '+'",
+                         origin, row->name, NAME_BYTES_MAX);
+    if (strcmp(row->target, "cpu") != 0 && strcmp(row->target, "cuda") != 0)
+        return fault_set(fault, ST_INVALID,
+                         "%s: candidate '%s' has the target '%.20s': cpu or cuda", origin,
+                         row->name, row->target);
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->row[i]->name, row->name) == 0)
+            return fault_set(fault, ST_INVALID, "%s: the name '%s' is taken by %s", origin,
+                             row->name, c->origin[i]);
+    return ST_OK;
+}
+
+/* Nothing behind `bytes` is looked at before both numbers are right. */
 static enum status check_row(const struct candidates *c, const struct tilewise_candidate *row,
                              const char *origin, struct fault *fault)
 {
@@ -22,16 +68,7 @@ static enum status check_row(const struct candidates *c, const struct tilewise_c
                          "%s: built for candidate ABI %u with %u bytes, this tilewise has ABI %u "
                          "with %zu bytes; rebuild it",
                          origin, row->abi, row->bytes, TILEWISE_CANDIDATE_ABI, sizeof *row);
-    if (!row->name || !row->target || !row->summary || !row->supports || !row->run)
-        return fault_set(fault, ST_INVALID,
-                         "%s: candidate '%s' lacks a required field (name, target, summary, "
-                         "supports, run)",
-                         origin, row->name ? row->name : "?");
-    for (size_t i = 0; i < c->count; i++)
-        if (strcmp(c->row[i]->name, row->name) == 0)
-            return fault_set(fault, ST_INVALID, "%s: the name '%s' is taken by %s", origin,
-                             row->name, c->origin[i]);
-    return ST_OK;
+    return check_fields(c, row, origin, fault);
 }
 
 enum status candidates_add(struct candidates *c, const struct tilewise_candidate *const *table,
@@ -68,11 +105,43 @@ static enum status check_file(const char *path, struct fault *fault)
     return ST_OK;
 }
 
+static bool read_header(const char *path, Elf64_Ehdr *out)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, out, sizeof *out);
+    if (fd >= 0)
+        close(fd);
+    return got == sizeof *out;
+}
+
+/* dlopen() would say "invalid ELF header" to all of it. */
+static enum status check_elf(const char *path, struct fault *fault)
+{
+    Elf64_Ehdr own, its; /* the fields that are looked at lie at the same place in 32 bits */
+    if (!read_header("/proc/self/exe", &own))
+        return ST_OK; /* let the loader say it */
+    if (!read_header(path, &its) || memcmp(its.e_ident, ELFMAG, SELFMAG) != 0)
+        return fault_set(fault, ST_INVALID,
+                         "plug-in '%s' is no shared object: it has no ELF header", path);
+    if (its.e_ident[EI_CLASS] != own.e_ident[EI_CLASS] || its.e_machine != own.e_machine)
+        return fault_set(fault, ST_INVALID,
+                         "plug-in '%s' is built for another processor (ELF machine %u, %s bits; "
+                         "here it is %u)",
+                         path, its.e_machine, its.e_ident[EI_CLASS] == ELFCLASS32 ? "32" : "64",
+                         own.e_machine);
+    if (its.e_type != ET_DYN)
+        return fault_set(fault, ST_INVALID,
+                         "plug-in '%s' is an object file or a program: link it with -shared", path);
+    return ST_OK;
+}
+
 static enum status load_plugin(struct candidates *c, const char *path, struct fault *fault)
 {
     size_t count = 0;
     tilewise_candidates_fn list;
     enum status st = check_file(path, fault);
+    if (st == ST_OK)
+        st = check_elf(path, fault);
     if (st != ST_OK)
         return st;
     if (c->nplugins == CANDIDATES_PLUGINS_MAX)
@@ -89,6 +158,8 @@ static enum status load_plugin(struct candidates *c, const char *path, struct fa
     if (table == NULL)
         return fault_set(fault, ST_VERSION, "plug-in '%s' does not serve candidate ABI %u", path,
                          TILEWISE_CANDIDATE_ABI);
+    if (count == 0)
+        return fault_set(fault, ST_INVALID, "plug-in '%s' offers no candidates", path);
     return candidates_add(c, table, count, path, fault);
 }
 

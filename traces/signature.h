@@ -16,6 +16,7 @@
 #ifndef TILEWISE_TRACES_SIGNATURE_H
 #define TILEWISE_TRACES_SIGNATURE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -93,8 +94,8 @@ struct tilewise_signature {
     int64_t stride_a, stride_b, stride_c, stride_d; /* elements between batches */
 };
 
-_Static_assert(sizeof(struct tilewise_signature) == 128, "no padding, one cache line pair");
-_Static_assert(offsetof(struct tilewise_signature, m) == 32, "packed head");
+static_assert(sizeof(struct tilewise_signature) == 128, "no padding, one cache line pair");
+static_assert(offsetof(struct tilewise_signature, m) == 32, "packed head");
 
 /* "gemm"; "other" for a number no row has. */
 const char *tilewise_op_name(unsigned op);

@@ -19,4 +19,9 @@ np.ones((4, 4)) @ np.ones((4, 4))'
 }
 check "the installed program records" record
 check "a trace was written" test -s "$(find "$work/traces" -name '*.twt')"
+plugin() {
+    cc -shared -fPIC -Werror -I"$prefix/include/tilewise" "$TILEWISE_SOURCE/examples/candidate_c/candidate.c" -o "$work/plugin.so" &&
+        chmod 755 "$work/plugin.so" && "$prefix/bin/tilewise" kernels --candidate "$work/plugin.so"
+}
+check "a plug-in is built against the installed headers" plugin
 finish
