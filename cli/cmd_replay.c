@@ -251,7 +251,7 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
     options.command = command;
     options.trace_shards = view->nshards;
     options.trace_device = view->trace_device;
-    options.sequence = view->sequence;
+    options.sequences = &view->sequences;
     options.context = view;
     enum status st = open_result(path, partial, &options.writer, fault);
     if (st != ST_OK)
@@ -274,11 +274,11 @@ static enum status run_plan(struct replay_view *view, const struct replay_device
     return st;
 }
 
-static enum status find_sequence(struct replay_view *view, struct fault *fault)
+static enum status find_sequences(struct replay_view *view, struct fault *fault)
 {
-    enum status st = sequence_find(&view->sequence, view->plan, (const char *const *)view->traces,
-                                   (size_t)view->ntraces, fault);
-    if (st == ST_OK && view->sequence == NULL)
+    enum status st = sequences_find(&view->sequences, view->plan, (const char *const *)view->traces,
+                                    (size_t)view->ntraces, fault);
+    if (st == ST_OK && view->sequences.count == 0)
         fputs("tilewise replay: no order was recorded: neither streams of a GPU in windows "
               "(--gpu-time) nor single calls (--events)\n",
               stderr);
@@ -308,12 +308,12 @@ static int replay_traces(struct replay_view *view, struct candidates *candidates
     view->plan = plan;
     view->candidates = candidates;
     if (st == ST_OK && strcmp(order, "recorded") == 0)
-        st = find_sequence(view, &fault);
+        st = find_sequences(view, &fault);
     if (st == ST_OK && is_mode("list"))
         replay_view_plan(view);
     else if (st == ST_OK)
         st = run_plan(view, &target, command, &outcome, &fault);
-    sequence_free(view->sequence);
+    sequences_free(&view->sequences);
     plan_free(plan);
     if (st != ST_OK)
         return command_fault("replay", &fault);

@@ -22,7 +22,7 @@ struct replay_view {
     bool check_only;             /* nothing is timed */
     bool bitwise;                /* --mode bitwise */
     bool one_only;               /* --only: one row is measured, be it a twin or not */
-    struct sequence *sequence;   /* with --order=recorded; owned */
+    struct sequences sequences;  /* with --order=recorded; owned */
     char trace_device[BACKEND_TEXT_BYTES];
     char second[REPLAY_SECOND_BYTES]; /* the second baseline, or why there is none */
     bool other_device;                /* than the traces': fidelity is not claimed */

@@ -32,7 +32,7 @@ struct replay_options {
     const char *trace_device; /* recorded name of the kind of device replayed on; NULL: unknown */
     struct result_writer *writer;      /* NULL: none */
     const struct companion *companion; /* second baseline; NULL: none */
-    const struct sequence *sequence;   /* replayed in its order behind the cases; NULL: none */
+    const struct sequences *sequences; /* replayed in their order behind the cases; NULL: none */
     /* Called in the parent after each step; may be NULL. */
     void (*on_start)(void *context, const struct result_run *run, const char *capped);
     void (*on_case)(void *context, size_t item, const struct result_case *row);

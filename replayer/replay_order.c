@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "replayer/isolate.h"
+#include "replayer/replay_run.h"
 
+static const double least_s = 1;      /* what a stretch gets in any case */
 static const double start_s_max = 90; /* sessions, buffers and their data, before any timing */
 
 static struct result_order row_of(const struct sequence *s, const struct order_outcome *m)
@@ -32,7 +34,7 @@ static struct result_order row_of(const struct sequence *s, const struct order_o
         .noise = m->noise,
         .rounds = m->rounds,
         .nparts = (uint32_t)m->nparts,
-        .time_share = NAN,
+        .time_share = s->time_share,
     };
 }
 
@@ -50,17 +52,18 @@ static struct result_order_part part_of(const struct plan *plan, const struct or
     return row;
 }
 
-static void measure(const struct replay_order *order, struct order_outcome *out)
+static void measure(const struct replay_order *order, const struct sequence *sequence,
+                    double budget_s, struct order_outcome *out)
 {
     const struct replay_options *o = order->options;
     struct order_job job = {
         .setup = &o->setup,
         .plan = o->plan,
-        .sequence = o->sequence,
+        .sequence = sequence,
         .choice = order->choice,
-        .budget_ns = order->budget_s * 1e9,
+        .budget_ns = budget_s * 1e9,
     };
-    struct isolate_limits limits = { .seconds = start_s_max + 4 * order->budget_s };
+    struct isolate_limits limits = { .seconds = start_s_max + 4 * budget_s };
     struct isolate_end end;
     isolate_run(order_measure, &job, out, sizeof *out, &limits, &end);
     if (end.status == RESULT_PASSED)
@@ -71,21 +74,32 @@ static void measure(const struct replay_order *order, struct order_outcome *out)
     snprintf(out->reason, sizeof out->reason, "%s", end.reason);
 }
 
-enum status replay_order_run(const struct replay_order *order)
+static enum status put(const struct replay_options *o, const struct result_order *row,
+                       const struct order_outcome *m)
 {
-    const struct replay_options *o = order->options;
-    struct order_outcome *m = calloc(1, sizeof *m);
-    if (m == NULL)
-        return ST_NOMEM;
-    measure(order, m);
-    struct result_order row = row_of(o->sequence, m);
-    enum status st = o->writer ? result_put_order(o->writer, &row) : ST_OK;
+    enum status st = o->writer ? result_put_order(o->writer, row) : ST_OK;
     for (size_t i = 0; st == ST_OK && o->writer && i < m->nparts; i++) {
         struct result_order_part part = part_of(o->plan, &m->part[i]);
         st = result_put_order_part(o->writer, &part);
     }
     if (o->on_order)
-        o->on_order(o->context, &row);
+        o->on_order(o->context, row);
+    return st;
+}
+
+enum status replay_order_run(const struct replay_order *order)
+{
+    const struct sequences *all = order->options->sequences;
+    double end_s = replay_now_s() + order->budget_s;
+    struct order_outcome *m = calloc(1, sizeof *m);
+    enum status st = m ? ST_OK : ST_NOMEM;
+    for (size_t i = 0; st == ST_OK && i < all->count; i++) {
+        /* Starting takes as long for every one of them. */
+        double budget_s = (end_s - replay_now_s()) / (double)(all->count - i);
+        measure(order, all->row[i], budget_s > least_s ? budget_s : least_s, m);
+        struct result_order row = row_of(all->row[i], m);
+        st = put(order->options, &row, m);
+    }
     free(m);
     return st;
 }

@@ -9,12 +9,13 @@
 #include "replayer/replay.h"
 
 struct replay_order {
-    const struct replay_options *options;           /* with a sequence */
+    const struct replay_options *options;           /* with sequences */
     const struct tilewise_candidate *const *choice; /* as in struct order_job */
     double budget_s;                                /* of wall time */
 };
 
-/* A stretch that cannot be replayed is a row that says why. Errors of the result file, NOMEM. */
+/* One stretch after the other, largest first, each with its part of the time. One that cannot be
+ * replayed is a row that says why. Errors of the result file, NOMEM. */
 enum status replay_order_run(const struct replay_order *order);
 
 #endif

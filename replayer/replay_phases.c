@@ -15,7 +15,7 @@ static const double candidates_part = 1;  /* of the cases' time: where that phas
 static const double equal_part = 0.3;     /* of a phase: the same for every case; rest by time */
 static const double least_part = 0.1;     /* of its equal part: what a late case still gets */
 static const double order_part = 0.1;     /* of the budget: left to the replay in order */
-static const double order_s_min = 4;      /* what that gets at least, */
+static const double order_s_min = 4;      /* what each stretch of that gets at least, */
 static const double order_part_max = 0.5; /* but no more than this part */
 static const double hang_s_min = 30;      /* a case may take this and twenty slow calls */
 static const double ceiling_slack = 1.15; /* the ceiling is a measurement, too */
@@ -43,7 +43,7 @@ bool replay_is_own(const struct replay_state *r, size_t item)
 
 bool replay_has_order(const struct replay_state *r)
 {
-    return r->o->sequence && !r->o->setup.check_only;
+    return r->o->sequences && r->o->sequences->count && !r->o->setup.check_only;
 }
 
 static size_t count_chosen(const struct replay_state *r)
@@ -91,9 +91,11 @@ static double next_budget(struct replay_state *r, size_t item, double phase_end_
 /* When the cases' time has gone by to this part. */
 static double end_of(const struct replay_state *r, double part)
 {
-    double budget_s = r->o->budget_s, order_s = fmax(order_part * budget_s, order_s_min);
-    double cases_s =
-        replay_has_order(r) ? budget_s - fmin(order_s, order_part_max * budget_s) : budget_s;
+    double budget_s = r->o->budget_s, cases_s = budget_s;
+    if (replay_has_order(r)) {
+        double least_s = order_s_min * (double)r->o->sequences->count;
+        cases_s -= fmin(fmax(order_part * budget_s, least_s), order_part_max * budget_s);
+    }
     return r->start_s + cases_s * part;
 }
 

@@ -5,27 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/sequence_cut.h"
 #include "traces/timeline.h"
 
-enum { SYMBOLS_MAX = 1 << 15, REPEATS_MIN = 3 };
-
-/* A recorded run of work, before it is cut to one period. */
-struct track {
-    size_t count;
-    uint64_t *symbols; /* the same work has the same symbol */
-    double *ns;
-    int64_t *items;
-    bool *reads;   /* sequence_step.reads */
-    size_t graphs; /* steps launched by a graph */
-};
+static const double enough_share = 0.8;  /* of the recorded time: then no more stretches */
+static const double little_share = 0.01; /* what is not worth one */
 
 struct search {
     const struct plan *plan;
     const struct reader *reader;
     int64_t *item_of; /* per signature of the reader, plus 2; 0: not looked up */
     size_t nitems_of;
-    struct track track;
-    struct sequence *best;
+    struct sequence_track track;
+    struct sequence_kinds kinds;
 };
 
 /* ---- signatures ---- */
@@ -71,67 +63,6 @@ static int64_t item_of(struct search *in, uint32_t signature)
     return in->item_of[signature] - 2;
 }
 
-/* ---- periods ---- */
-
-/* Longest run of positions that equal the one `period` later. */
-static size_t longest_run(const uint64_t *symbols, size_t count, size_t period, size_t *start)
-{
-    size_t best = 0, run = 0;
-    for (size_t i = 0; i + period < count; i++) {
-        run = symbols[i] == symbols[i + period] ? run + 1 : 0;
-        if (run > best) {
-            best = run;
-            *start = i + 1 - run;
-        }
-    }
-    return best;
-}
-
-bool sequence_find_period(const uint64_t *symbols, size_t count, struct sequence_period *out)
-{
-    size_t best = 0;
-    *out = (struct sequence_period){ 0 };
-    for (size_t period = 1; period <= SEQUENCE_STEPS_MAX && period * REPEATS_MIN <= count;
-         period++) {
-        size_t start = 0, covered = longest_run(symbols, count, period, &start) + period;
-        if (covered < REPEATS_MIN * period || covered <= best)
-            continue;
-        /* A longer period wins by more than its own beginning: a layer within a step is none. */
-        best = covered;
-        *out = (struct sequence_period){ start, period, covered / period };
-    }
-    return best > 0;
-}
-
-/* ---- tracks ---- */
-
-static bool open_track(struct track *t)
-{
-    t->symbols = calloc(SYMBOLS_MAX, sizeof *t->symbols);
-    t->ns = calloc(SYMBOLS_MAX, sizeof *t->ns);
-    t->items = calloc(SYMBOLS_MAX, sizeof *t->items);
-    t->reads = calloc(SYMBOLS_MAX, sizeof *t->reads);
-    return t->symbols && t->ns && t->items && t->reads;
-}
-
-static void close_track(struct track *t)
-{
-    free(t->symbols);
-    free(t->ns);
-    free(t->items);
-    free(t->reads);
-}
-
-static void add_step(struct track *t, uint64_t symbol, int64_t item, bool reads, double ns)
-{
-    if (t->count == SYMBOLS_MAX)
-        return;
-    t->symbols[t->count] = symbol;
-    t->items[t->count] = item;
-    t->reads[t->count] = reads;
-    t->ns[t->count++] = ns;
-}
-
 /* Names of kernels that read weights, a cache of keys and values, or a tensor down to a few sums.
  */
 static bool name_reads(const char *name)
@@ -152,91 +83,53 @@ static bool call_reads(const struct search *in, uint32_t signature)
            all[signature].op != TILEWISE_OP_OTHER;
 }
 
-/* Kernels of one call are one step. */
-static void add_interval(struct search *in, const struct timeline_interval *v)
+/* ---- tracks ---- */
+
+/* FNV-1a. */
+static uint64_t hash(uint64_t seed, const char *text)
 {
-    struct track *t = &in->track;
-    double ns = (double)(v->end_ns - v->start_ns);
-    bool is_call = v->signature != GPU_NO_SIGNATURE;
-    uint64_t symbol = (is_call ? (uint64_t)v->signature << 1 : (uint64_t)v->name << 1 | 1) << 2;
-    symbol |= v->work;
-    if (is_call && !v->is_first && t->count && t->symbols[t->count - 1] == symbol) {
-        t->ns[t->count - 1] += ns;
-        return;
-    }
-    t->graphs += t->count < SYMBOLS_MAX && v->in_graph;
-    bool reads = is_call ? call_reads(in, v->signature)
-                         : v->work == GPU_KERNEL && name_reads(reader_string(in->reader, v->name));
-    add_step(t, symbol, is_call ? item_of(in, v->signature) : SEQUENCE_FILLER, reads, ns);
+    uint64_t h = seed ^ 0xcbf29ce484222325u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h;
 }
 
-static void add_up(struct sequence *s)
+static void add_step(struct search *in, struct sequence_step step)
 {
-    s->fillers = 0;
-    s->call_ns = s->filler_ns = s->least_filler_ns = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        bool filler = s->steps[i].item == SEQUENCE_FILLER;
-        if (filler && (s->fillers == 0 || s->steps[i].ns < s->least_filler_ns))
-            s->least_filler_ns = s->steps[i].ns;
-        s->fillers += filler;
-        *(filler ? &s->filler_ns : &s->call_ns) += s->steps[i].ns;
-    }
+    in->kinds.total_ns += step.ns;
+    if (in->track.count < SEQUENCE_TRACK_MAX)
+        in->track.steps[in->track.count++] = step;
 }
 
-/* One period, with the mean times of its repeats; all of the track where nothing repeats. */
-static struct sequence *cut(const struct track *t)
+/* Work that cannot be replayed is the same if its kernel is: the length of a context grows from
+ * step to step. */
+static struct sequence_step step_of(struct search *in, uint32_t signature, const char *name,
+                                    unsigned work)
 {
-    struct sequence_period p;
-    struct sequence *s = calloc(1, sizeof *s);
-    if (!sequence_find_period(t->symbols, t->count, &p)) {
-        size_t count = t->count < SEQUENCE_STEPS_MAX ? t->count : SEQUENCE_STEPS_MAX;
-        p = (struct sequence_period){ 0, count, 1 };
-    }
-    if (s)
-        s->steps = calloc(p.period + 1, sizeof *s->steps);
-    if (s == NULL || s->steps == NULL) {
-        sequence_free(s);
-        return NULL;
-    }
-    s->count = p.period;
-    s->repeats = p.repeats;
-    s->in_graph = 2 * t->graphs > t->count;
-    for (size_t i = 0; i < p.period; i++) {
-        s->steps[i].item = t->items[p.start + i];
-        s->steps[i].reads = t->reads[p.start + i];
-        for (size_t r = 0; r < p.repeats; r++)
-            s->steps[i].ns += t->ns[p.start + r * p.period + i] / (double)p.repeats;
-    }
-    add_up(s);
+    bool is_call = signature != GPU_NO_SIGNATURE;
+    struct sequence_step s = { .item = is_call ? item_of(in, signature) : SEQUENCE_FILLER };
+    s.reads = is_call ? call_reads(in, signature) : work == GPU_KERNEL && name_reads(name);
+    s.symbol = s.item == SEQUENCE_FILLER ? hash(work, name) : (uint64_t)s.item;
     return s;
 }
 
-static double weight(const struct sequence *s)
+/* Kernels of one call are one step. */
+static void add_interval(struct search *in, const struct timeline_interval *v)
 {
-    return s->call_ns * (double)s->repeats;
-}
-
-/* Keep the track's stretch if it holds more time of calls that can be replayed. */
-static enum status offer(struct search *in, bool is_kernel_time, uint32_t stream, uint32_t pid)
-{
-    double most_ns = 0;
-    for (size_t i = 0; i < in->track.count; i++)
-        most_ns += in->track.items[i] == SEQUENCE_FILLER ? 0 : in->track.ns[i];
-    if (most_ns <= (in->best ? weight(in->best) : 0))
-        return ST_OK;
-    struct sequence *s = cut(&in->track);
-    if (s == NULL)
-        return ST_NOMEM;
-    s->is_kernel_time = is_kernel_time;
-    snprintf(s->source, sizeof s->source, "%s %u of process %u",
-             is_kernel_time ? "stream" : "thread", stream, pid);
-    if (weight(s) <= (in->best ? weight(in->best) : 0)) {
-        sequence_free(s);
-        return ST_OK;
+    struct sequence_track *t = &in->track;
+    struct sequence_step step =
+        step_of(in, v->signature, reader_string(in->reader, v->name), v->work);
+    struct sequence_step *before = t->count ? &t->steps[t->count - 1] : NULL;
+    step.ns = (double)(v->end_ns - v->start_ns);
+    bool goes_on =
+        v->signature != GPU_NO_SIGNATURE && !v->is_first && before && before->item == step.item;
+    t->graphs += v->in_graph && !goes_on && t->count < SEQUENCE_TRACK_MAX;
+    if (!goes_on) {
+        add_step(in, step);
+        return;
     }
-    sequence_free(in->best);
-    in->best = s;
-    return ST_OK;
+    in->kinds.total_ns += step.ns;
+    before->ns += step.ns;
 }
 
 static uint32_t pid_of(const struct reader *reader, uint32_t shard)
@@ -244,6 +137,16 @@ static uint32_t pid_of(const struct reader *reader, uint32_t shard)
     size_t count;
     const struct reader_shard *shards = reader_shards(reader, &count);
     return shard < count ? shards[shard].id.pid : 0;
+}
+
+static enum status end_track(struct search *in, bool is_kernel_time, uint32_t number, uint32_t pid)
+{
+    char source[sizeof in->kinds.row[0]->source];
+    snprintf(source, sizeof source, "%s %u of process %u", is_kernel_time ? "stream" : "thread",
+             number, pid);
+    in->track.is_kernel_time = is_kernel_time;
+    in->track.source = source;
+    return sequence_cut(&in->kinds, &in->track);
 }
 
 static enum status read_timeline(struct search *in, const char *path, struct fault *fault)
@@ -259,7 +162,7 @@ static enum status read_timeline(struct search *in, const char *path, struct fau
             in->track.count = in->track.graphs = 0;
             for (size_t k = 0; k < w.streams[i].count; k++)
                 add_interval(in, &w.streams[i].interval[k]);
-            st = offer(in, true, w.streams[i].stream, pid_of(in->reader, w.shard));
+            st = end_track(in, true, w.streams[i].stream, pid_of(in->reader, w.shard));
         }
     timeline_close(t);
     return st == ST_END ? ST_OK : st;
@@ -278,40 +181,73 @@ static enum status read_events(struct search *in, const char *path, struct fault
         for (size_t i = 0; st == ST_OK && i < f.nevents; i++) {
             const struct reader_events *e = &f.events[i];
             in->track.count = in->track.graphs = 0;
-            for (size_t k = 0; e->duration_ns && k < e->count; k++)
-                add_step(&in->track, e->signature[k], item_of(in, e->signature[k]),
-                         call_reads(in, e->signature[k]), e->duration_ns[k]);
-            st = offer(in, false, e->thread, pid_of(r, f.shard));
+            for (size_t k = 0; e->duration_ns && k < e->count; k++) {
+                struct sequence_step step = step_of(in, e->signature[k], "", 0);
+                step.ns = e->duration_ns[k];
+                add_step(in, step);
+            }
+            st = end_track(in, false, e->thread, pid_of(r, f.shard));
         }
     reader_close(r);
     return st == ST_END ? ST_OK : st;
 }
 
-enum status sequence_find(struct sequence **out, const struct plan *plan, const char *const *paths,
-                          size_t count, struct fault *fault)
+/* ---- choice ---- */
+
+static int by_share(const void *a, const void *b)
+{
+    const struct sequence *x = *(struct sequence *const *)a, *y = *(struct sequence *const *)b;
+    return (x->time_share < y->time_share) - (x->time_share > y->time_share);
+}
+
+static void choose(struct sequence_kinds *kinds, struct sequences *out)
+{
+    double share = 0;
+    for (size_t i = 0; i < kinds->count; i++) {
+        struct sequence *s = kinds->row[i];
+        s->time_share = (s->call_ns + s->filler_ns) * (double)s->repeats / kinds->total_ns;
+    }
+    qsort(kinds->row, kinds->count, sizeof *kinds->row, by_share);
+    for (size_t i = 0; i < kinds->count; i++) {
+        struct sequence *s = kinds->row[i];
+        bool wanted = out->count == 0 || (share < enough_share && s->time_share >= little_share);
+        if (!wanted || out->count == SEQUENCES_MAX) {
+            sequence_free(s);
+            continue;
+        }
+        share += s->time_share;
+        out->row[out->count++] = s;
+    }
+    kinds->count = 0;
+}
+
+enum status sequences_find(struct sequences *out, const struct plan *plan, const char *const *paths,
+                           size_t count, struct fault *fault)
 {
     struct search in = { .plan = plan };
-    enum status st = open_track(&in.track) ? ST_OK : fault_set(fault, ST_NOMEM, "out of memory");
-    *out = NULL;
-    for (int pass = 0; pass < 2 && in.best == NULL; pass++) /* time of the GPU before the host's */
+    enum status st = ST_OK;
+    *out = (struct sequences){ 0 };
+    in.track.steps = calloc(SEQUENCE_TRACK_MAX, sizeof *in.track.steps);
+    if (in.track.steps == NULL)
+        return fault_set(fault, ST_NOMEM, "out of memory");
+    for (int pass = 0; pass < 2 && in.kinds.count == 0; pass++) { /* the GPU's before the host's */
+        in.kinds.total_ns = 0;
         for (size_t i = 0; st == ST_OK && i < count; i++) {
             in.nitems_of = 0; /* signatures of another reader */
             st = pass ? read_events(&in, paths[i], fault) : read_timeline(&in, paths[i], fault);
         }
-    close_track(&in.track);
-    free(in.item_of);
-    if (st != ST_OK) {
-        sequence_free(in.best);
-        return st;
     }
-    *out = in.best;
-    return ST_OK;
+    choose(&in.kinds, out);
+    free(in.track.steps);
+    free(in.item_of);
+    if (st != ST_OK)
+        sequences_free(out);
+    return st;
 }
 
-void sequence_free(struct sequence *s)
+void sequences_free(struct sequences *s)
 {
-    if (s == NULL)
-        return;
-    free(s->steps);
-    free(s);
+    for (size_t i = 0; i < s->count; i++)
+        sequence_free(s->row[i]);
+    *s = (struct sequences){ 0 };
 }

@@ -8,7 +8,7 @@
 
 #include "replay_fixture.h"
 #include "replayer/replay.h"
-#include "replayer/sequence.h"
+#include "replayer/sequence_cut.h"
 #include "traces/summary.h"
 #include "traces/writer.h"
 
@@ -16,12 +16,12 @@
 
 static struct sequence_period period_of(const char *text)
 {
-    uint64_t symbols[256];
+    struct sequence_step steps[256];
     struct sequence_period p;
     size_t count = strlen(text);
     for (size_t i = 0; i < count; i++)
-        symbols[i] = (uint64_t)text[i];
-    if (!sequence_find_period(symbols, count, &p))
+        steps[i].symbol = (uint64_t)text[i];
+    if (!sequence_find_period(steps, count, &p))
         cr_assert_eq(p.period, 0);
     return p;
 }
@@ -205,10 +205,10 @@ static void end(struct writer *w, uint64_t calls)
     cr_assert_eq(writer_close(w, &counters, 100000000), ST_OK);
 }
 
-/* Steps of: small (1 kernel), attention, large (2 kernels); a graph. */
-static void write_windows(unsigned steps)
+/* Work of a window, in letters: s small (1 kernel), a attention, l large (2 kernels); of a graph.
+ */
+static void write_window(struct writer *w, const char *work)
 {
-    struct writer *w = start();
     const struct gpu_source sources[] = {
         { .name = attention, .signature = small, .in_graph = true, .is_first = true },
         { .name = attention, .signature = GPU_NO_SIGNATURE, .in_graph = true },
@@ -216,23 +216,46 @@ static void write_windows(unsigned steps)
         { .name = attention, .signature = large, .in_graph = true },
     };
     static const uint32_t length[] = { 832, 6400, 1600, 96 };
+    static uint64_t at = 64000;
     struct gpu_interval v[400];
-    uint64_t at = 64000;
+    uint64_t start = at;
     size_t n = 0;
-    for (unsigned i = 0; i < steps; i++)
-        for (uint32_t k = 0; k < 4; k++, n++) {
-            v[n] = (struct gpu_interval){ at, 64000, length[k], k };
+    for (; *work; work++)
+        for (uint32_t k = *work == 's'   ? 0
+                          : *work == 'a' ? 1
+                                         : 2;
+             k < (*work == 's'   ? 1u
+                  : *work == 'a' ? 2u
+                                 : 4u);
+             k++) {
+            v[n++] = (struct gpu_interval){ at, 64000, length[k], k };
             at += length[k] + 320;
         }
-    struct gpu_window window = { 32000, at, at - 64000, n, n, 0 };
+    struct gpu_window window = { start / 2, at, at - start, n, n, 0 };
     cr_assert_eq(writer_gpu_window(w, &window), ST_OK);
-    cr_assert_eq(writer_gpu_intervals(w, &(struct gpu_intervals){ .window_ns = 32000,
+    cr_assert_eq(writer_gpu_intervals(w, &(struct gpu_intervals){ .window_ns = start / 2,
                                                                   .stream = 1,
                                                                   .nsources = 4,
                                                                   .sources = sources,
                                                                   .count = n,
                                                                   .interval = v }),
                  ST_OK);
+    at += 64000;
+}
+
+static const char *repeated(const char *work, unsigned times)
+{
+    static char text[400];
+    text[0] = '\0';
+    while (times--)
+        strcat(text, work);
+    return text;
+}
+
+static void write_windows(unsigned steps)
+{
+    struct writer *w = start();
+    write_window(w, repeated("sal", steps));
     end(w, 2 * steps);
 }
 
@@ -251,7 +274,8 @@ static void write_events(unsigned steps)
 }
 
 static struct plan *plan;
-static struct sequence *sequence;
+static struct sequences sequences;
+static const struct sequence *sequence; /* the first */
 
 static void find(void)
 {
@@ -263,7 +287,8 @@ static void find(void)
     cr_assert_eq(summary_build(&s, &trace, 1, 0, &fault), ST_OK, "%s", fault.text);
     cr_assert_eq(plan_build(&plan, s, &options, &fault), ST_OK, "%s", fault.text);
     summary_free(s);
-    cr_assert_eq(sequence_find(&sequence, plan, &trace, 1, &fault), ST_OK, "%s", fault.text);
+    cr_assert_eq(sequences_find(&sequences, plan, &trace, 1, &fault), ST_OK, "%s", fault.text);
+    sequence = sequences.count ? sequences.row[0] : NULL;
 }
 
 static int64_t rows_of(size_t step)
@@ -289,7 +314,57 @@ Test(order, a_step_of_a_graph_is_found_in_windows)
     cr_assert_float_eq(sequence->least_filler_ns, 6400, 1e-6);
     cr_assert(sequence->steps[1].reads); /* by its name */
     cr_assert_str_eq(sequence->source, "stream 1 of process 1000");
-    sequence_free(sequence);
+    sequences_free(&sequences);
+    plan_free(plan);
+}
+
+Test(order, one_stretch_is_counted_through_the_windows)
+{
+    struct writer *w = start();
+    write_window(w, repeated("sal", 20));
+    write_window(w, repeated("als", 10)); /* entered elsewhere */
+    end(w, 60);
+    find();
+    cr_assert_eq(sequences.count, 1);
+    cr_assert_eq(sequence->count, 3);
+    cr_assert_eq(sequence->repeats, 30);
+    cr_assert_float_eq(sequence->filler_ns, 6400, 1e-6);
+    cr_assert_float_eq(sequence->time_share, 1, 1e-9);
+    sequences_free(&sequences);
+    plan_free(plan);
+}
+
+Test(order, phases_are_stretches_of_their_own)
+{
+    struct writer *w = start();
+    char both[400];
+    snprintf(both, sizeof both, "%s", repeated("llls", 10));
+    strcat(both, repeated("sal", 20));
+    write_window(w, both);
+    end(w, 80);
+    find();
+    cr_assert_eq(sequences.count, 2);
+    cr_assert_eq(sequences.row[0]->count, 3); /* the larger one first */
+    cr_assert_eq(sequences.row[0]->repeats, 20);
+    cr_assert_eq(sequences.row[1]->count, 4);
+    cr_assert_float_eq(sequences.row[0]->time_share + sequences.row[1]->time_share, 1, 0.02);
+    cr_assert_gt(sequences.row[0]->time_share, 0.7);
+    sequences_free(&sequences);
+    plan_free(plan);
+}
+
+Test(order, what_stands_for_most_is_enough)
+{
+    struct writer *w = start();
+    char both[400];
+    snprintf(both, sizeof both, "%s", repeated("sal", 30));
+    strcat(both, repeated("lls", 3));
+    write_window(w, both);
+    end(w, 80);
+    find();
+    cr_assert_eq(sequences.count, 1);
+    cr_assert_gt(sequence->time_share, 0.8);
+    sequences_free(&sequences);
     plan_free(plan);
 }
 
@@ -301,7 +376,7 @@ Test(order, calls_stand_in_where_no_stream_was_seen)
     cr_assert_eq(sequence->count, 2);
     cr_assert_not(sequence->in_graph || sequence->is_kernel_time);
     cr_assert_float_eq(sequence->call_ns, 3000, 300); /* whole ticks */
-    sequence_free(sequence);
+    sequences_free(&sequences);
     plan_free(plan);
 }
 
@@ -334,7 +409,7 @@ static void replay(struct result_set *results)
         .candidates = &offered,
         .budget_s = 20,
         .only = REPLAY_ALL,
-        .sequence = sequence,
+        .sequences = &sequences,
     };
     cr_assert_eq(result_create(&options.writer, result_path, &fault), ST_OK, "%s", fault.text);
     cr_assert_eq(replay_run(&options, &outcome, &fault), ST_OK, "%s", fault.text);
@@ -374,6 +449,6 @@ Test(order, the_whole_stretch_is_replayed)
     cr_assert_eq(results.ncases, 2);
     cr_assert_str_eq(results.cases[0].kernels, "gemm");
     result_free(&results);
-    sequence_free(sequence);
+    sequences_free(&sequences);
     plan_free(plan);
 }
