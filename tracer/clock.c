@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/clock.h"
 
+#include "tracer/hot.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -11,8 +13,8 @@ struct pair {
     uint64_t ticks, ns;
 };
 
-bool clock_has_counter;
-_Atomic uint64_t clock_ns_per_tick = 1ull << 32;
+HOT_DATA bool clock_has_counter;
+HOT_DATA _Atomic uint64_t clock_ns_per_tick = 1ull << 32;
 
 static struct pair first, anchor;
 

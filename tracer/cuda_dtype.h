@@ -6,46 +6,67 @@
 #define TILEWISE_TRACER_CUDA_DTYPE_H
 
 #include "tracer/cuda_types.h"
+#include "tracer/hot.h"
 #include "traces/dtype.h"
+
+/* What a compute type accumulates in, and the type of alpha and beta that goes with it. */
+struct cuda_compute {
+    uint8_t compute, scale;
+};
+
+enum { CUDA_DTYPES = 64, CUDA_COMPUTE_FIRST = 64, CUDA_COMPUTES = 16 };
+
+/* By number; 0: not known. In two lines of the caches. */
+static const struct {
+    _Alignas(HOT_LINE) uint8_t dtype[CUDA_DTYPES];
+    struct cuda_compute compute[CUDA_COMPUTES];
+} cuda_known = {
+#define X(number, ours) .dtype[number] = TILEWISE_##ours,
+    CUDA_DTYPE_LIST(X)
+#undef X
+#define X(number, in, scalar)                                                                      \
+    .compute[number - CUDA_COMPUTE_FIRST] = { TILEWISE_##in, TILEWISE_##scalar },
+        CUDA_COMPUTE_LIST(X)
+#undef X
+};
+
+/* The table will be asked when the real function has returned. */
+static inline void cuda_dtype_soon(void)
+{
+    hot_soon(cuda_known.dtype);
+    hot_soon(cuda_known.compute);
+}
 
 static inline uint8_t cuda_dtype(int type)
 {
-    static const uint8_t known[64] = {
-#define X(number, dtype) [number] = TILEWISE_##dtype,
-        CUDA_DTYPE_LIST(X)
-#undef X
-    };
-    uint8_t found = type >= 0 && type < 64 ? known[type] : 0;
+    uint8_t found = type >= 0 && type < CUDA_DTYPES ? cuda_known.dtype[type] : 0;
     return found ? found : TILEWISE_UNKNOWN;
+}
+
+static inline struct cuda_compute cuda_compute_of(int type)
+{
+    const struct cuda_compute unknown = { TILEWISE_UNKNOWN, TILEWISE_UNKNOWN };
+    unsigned at = (unsigned)type - CUDA_COMPUTE_FIRST;
+    return at < CUDA_COMPUTES && cuda_known.compute[at].compute ? cuda_known.compute[at] : unknown;
 }
 
 static inline uint8_t cuda_compute(int type)
 {
-    switch (type) {
-#define X(number, compute, scale)                                                                  \
-    case number:                                                                                   \
-        return TILEWISE_##compute;
-        CUDA_COMPUTE_LIST(X)
-#undef X
-    }
-    return TILEWISE_UNKNOWN;
+    return cuda_compute_of(type).compute;
 }
 
-/* Type of alpha and beta that goes with a compute type, for results of type `out`. */
-static inline uint8_t cuda_scale(int type, uint8_t out)
+/* Type of alpha and beta where the result has type `out`. */
+static inline uint8_t cuda_scale(struct cuda_compute compute, uint8_t out)
 {
-    uint8_t scale = TILEWISE_UNKNOWN;
-    switch (type) {
-#define X(number, compute, scalar)                                                                 \
-    case number:                                                                                   \
-        scale = TILEWISE_##scalar;                                                                 \
-        break;
-        CUDA_COMPUTE_LIST(X)
+    enum {
+        COMPLEX_TYPES = 0
+#define X(id, number, name, bits, kind) | (TILEWISE_KIND_##kind == TILEWISE_KIND_COMPLEX) << number
+        TILEWISE_DTYPE_LIST(X)
 #undef X
-    }
-    if (tilewise_dtype_kind(out) == TILEWISE_KIND_COMPLEX)
-        return scale == TILEWISE_F64 ? TILEWISE_C128 : TILEWISE_C64;
-    return scale;
+    };
+    if (COMPLEX_TYPES >> out & 1)
+        return compute.scale == TILEWISE_F64 ? TILEWISE_C128 : TILEWISE_C64;
+    return compute.scale;
 }
 
 #endif

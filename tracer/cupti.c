@@ -39,7 +39,7 @@ struct count {
 /* Who allows so much wants it at once, even where being attached alone costs more. */
 static const double AT_ONCE_BUDGET = 0.05;
 
-_Atomic bool cupti_is_due;
+HOT_DATA _Atomic bool cupti_is_due;
 static struct cupti_functions api;
 static void *subscriber;
 static const char *_Atomic state = "";

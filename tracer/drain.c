@@ -267,7 +267,7 @@ static void drain_table(struct drain *d, struct thread *t)
     uint32_t used = atomic_load_explicit(&t->table.used, memory_order_acquire);
     for (uint32_t entry = 0; entry < used; entry++) {
         struct table_chunk_counts *chunk =
-            atomic_load_explicit(&t->table.counts[entry / TABLE_CHUNK], memory_order_acquire);
+            atomic_load_explicit(&t->table.chunk[entry / TABLE_CHUNK].counts, memory_order_acquire);
         if (!chunk) {
             entry |= TABLE_CHUNK - 1; /* to the next chunk */
             continue;

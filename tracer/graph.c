@@ -7,10 +7,11 @@
 
 #include "tracer/capture.h"
 #include "tracer/execs.h"
+#include "tracer/hot.h"
 #include "tracer/records.h"
 #include "tracer/tap.h"
 
-_Atomic uint32_t graph_captures;
+HOT_DATA _Atomic uint32_t graph_captures;
 
 static _Atomic bool locked, dirty;
 static _Atomic uint64_t unknown_launches, unclear_launches, device_graphs;

@@ -20,6 +20,13 @@ struct handle_state {
 
 bool handle_get(const void *handle, struct handle_state *out);
 void handle_put(const void *handle, const struct handle_state *state);
+
+/* For setters, which hosts call at every product, mostly with what is there already. A handle that
+ * is not known stays so. */
+void handle_set_stream(const void *handle, void *stream);
+void handle_set_math_mode(const void *handle, uint16_t mode);
+void handle_set_pointer_mode(const void *handle, bool is_device);
+
 /* The handle is gone: another one may get its address. */
 void handle_forget(const void *handle);
 

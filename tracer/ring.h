@@ -48,13 +48,20 @@ static inline uint64_t ring_duration_ticks(struct ring_event e)
 }
 
 struct ring {
-    /* The producer's line: its position and what it last knew of the consumer's. */
-    _Alignas(64) _Atomic uint64_t head;
-    uint64_t seen_tail;
+    _Alignas(64) struct ring_event event[RING_EVENTS];
     /* The consumer's line. */
     _Alignas(64) _Atomic uint64_t tail;
-    _Alignas(64) struct ring_event event[RING_EVENTS];
+    /* The producer's line: its position and what it last knew of the consumer's. Last, so that it
+     * lies beside what the producer needs of its thread (thread.h). */
+    _Alignas(64) _Atomic uint64_t head;
+    uint64_t seen_tail;
 };
+
+/* Producer: where the next event will lie. */
+static inline const void *ring_next(const struct ring *r)
+{
+    return &r->event[atomic_load_explicit(&r->head, memory_order_relaxed) % RING_EVENTS];
+}
 
 /* Producer. False when the ring is full. */
 static inline bool ring_push(struct ring *r, struct ring_event event)

@@ -37,7 +37,7 @@ struct slot {
 };
 
 struct slot_state {
-    void *_Atomic bound[SLOT_BOUND];
+    _Alignas(64) void *_Atomic bound[SLOT_BOUND];
     struct slot_caller caller[SLOT_CALLERS];
 };
 

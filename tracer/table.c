@@ -11,7 +11,7 @@ int32_t table_insert(struct table *t, const struct tilewise_signature *key, uint
     uint32_t entry = atomic_load_explicit(&t->used, memory_order_relaxed);
     if (entry >= TABLE_ENTRIES)
         return TABLE_FULL;
-    struct table_keys **chunk = &t->keys[entry / TABLE_CHUNK];
+    struct table_keys **chunk = &t->chunk[entry / TABLE_CHUNK].keys;
     if (!*chunk)
         *chunk = pages_map(sizeof **chunk);
     if (!*chunk)
@@ -20,6 +20,14 @@ int32_t table_insert(struct table *t, const struct tilewise_signature *key, uint
     t->index[at] = tag | (entry + 1);
     atomic_store_explicit(&t->used, entry + 1, memory_order_release);
     return (int32_t)entry;
+}
+
+int32_t table_find_other(struct table *t, const struct tilewise_signature *key)
+{
+    int32_t entry = table_find(t, key);
+    if (entry >= 0)
+        t->next[t->last] = (uint16_t)entry;
+    return entry;
 }
 
 static void add(_Atomic uint64_t *counter, uint64_t by)
@@ -31,7 +39,7 @@ static void add(_Atomic uint64_t *counter, uint64_t by)
 /* Counts of an entry, or NULL without memory. */
 static struct table_counts *counts_of(struct table *t, uint32_t entry)
 {
-    struct table_chunk_counts *_Atomic *slot = &t->counts[entry / TABLE_CHUNK];
+    struct table_chunk_counts *_Atomic *slot = &t->chunk[entry / TABLE_CHUNK].counts;
     struct table_chunk_counts *chunk = atomic_load_explicit(slot, memory_order_relaxed);
     if (__builtin_expect(!chunk, 0)) {
         chunk = pages_map(sizeof *chunk);

@@ -45,13 +45,22 @@ struct table_phases {
     struct table_phase entry[TABLE_ENTRIES + 1];
 };
 
+struct table_chunk {
+    struct table_keys *keys;
+    struct table_chunk_counts *_Atomic counts;
+};
+
+/* What an owner needs for a call that it expected comes first, and lies together. */
 struct table {
+    const struct tilewise_signature
+        *expected; /* key of entry `guess`; NULL: nothing was found yet */
     _Atomic uint32_t used;
-    struct table_keys *keys[TABLE_CHUNKS];
-    struct table_chunk_counts *_Atomic counts[TABLE_CHUNKS];
+    uint16_t guess, last; /* the entry that is expected next; that was found last */
+    struct table_chunk chunk[TABLE_CHUNKS];
+    uint16_t next[TABLE_ENTRIES + 1];      /* by entry: the one that was found after it last time */
+    uint32_t index[TABLE_INDEX];           /* part of the hash << 16 | entry + 1; 0 = free */
     uint32_t writer_id[TABLE_ENTRIES + 1]; /* the writer's: id in the file + 1, 0 = none yet */
     struct table_phases *phases;           /* the writer's; NULL until a call is made in a phase */
-    uint32_t index[TABLE_INDEX];           /* part of the hash << 16 | entry + 1; 0 = free */
 };
 
 /* What table_find returns instead of an entry. */
@@ -59,7 +68,7 @@ enum { TABLE_FULL = -1, TABLE_NO_MEMORY = -2 };
 
 static inline const struct tilewise_signature *table_key(const struct table *t, uint32_t entry)
 {
-    return &t->keys[entry / TABLE_CHUNK]->key[entry % TABLE_CHUNK];
+    return &t->chunk[entry / TABLE_CHUNK].keys->key[entry % TABLE_CHUNK];
 }
 
 /* A hash for this table alone: the words that BLAS calls differ in. */
@@ -77,12 +86,16 @@ static inline uint64_t table_hash(const struct tilewise_signature *key)
 
 static inline int table_same(const struct tilewise_signature *a, const struct tilewise_signature *b)
 {
-    uint64_t x[16], y[16], differ = 0;
-    memcpy(x, a, sizeof x);
-    memcpy(y, b, sizeof y);
-    for (int i = 0; i < 16; i++)
-        differ |= x[i] ^ y[i];
-    return differ == 0;
+    typedef uint64_t words __attribute__((vector_size(16)));
+    words differ = { 0 };
+#pragma GCC unroll 2
+    for (size_t at = 0; at < sizeof *a; at += sizeof(words)) {
+        words x, y;
+        memcpy(&x, (const char *)a + at, sizeof x);
+        memcpy(&y, (const char *)b + at, sizeof y);
+        differ |= x ^ y;
+    }
+    return (differ[0] | differ[1]) == 0;
 }
 
 /* Owner: take in a signature that is not in the table; entry, TABLE_FULL or TABLE_NO_MEMORY. */
@@ -101,6 +114,25 @@ static inline int32_t table_find(struct table *t, const struct tilewise_signatur
         if ((found & 0xffff0000u) == tag && table_same(table_key(t, entry), key))
             return (int32_t)entry;
     }
+}
+
+/* Owner: table_find for a key that was not expected; remembers that it came. */
+int32_t table_find_other(struct table *t, const struct tilewise_signature *key);
+
+/* Owner: as table_find, and what is found is remembered: a program calls in the same order again
+ * and again, so that most calls are the one that is expected, and need neither hash nor index. */
+static inline int32_t table_find_next(struct table *t, const struct tilewise_signature *key)
+{
+    int32_t entry = t->guess;
+    if (__builtin_expect(!t->expected || !table_same(t->expected, key), 0)) {
+        entry = table_find_other(t, key);
+        if (entry < 0)
+            return entry;
+    }
+    t->last = (uint16_t)entry;
+    t->guess = t->next[entry];
+    t->expected = table_key(t, t->guess);
+    return entry;
 }
 
 /* Owner: count one call of `entry`. False when there is no memory for counts. */

@@ -12,6 +12,7 @@
 #include "tracer/flush.h"
 #include "tracer/graph.h"
 #include "tracer/host.h"
+#include "tracer/hot.h"
 #include "tracer/nvtx_range.h"
 #include "tracer/slot.h"
 
@@ -29,8 +30,8 @@ enum state {
 enum { START_WAITS = 50, START_WAIT_NS = 100000 };
 
 __thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
-_Atomic uint32_t tap_epoch = TAP_OFF;
-bool tap_events;
+HOT_DATA _Atomic uint32_t tap_epoch = TAP_OFF;
+HOT_DATA bool tap_events;
 
 static _Atomic int state = UNLOADED;
 static uint32_t epoch;
@@ -262,6 +263,44 @@ bool tap_enter_slow(const void *caller)
     self->phase = on ? TAP_IN_CALL : TAP_OUTSIDE;
     errno = kept;
     return on;
+}
+
+/* Where the next record will lie. */
+static inline void expect(struct tap_self *self, const struct thread *t)
+{
+    self->next_key = t->table.expected;
+    self->next_place = &t->table.next[t->table.guess];
+    self->next_record = ring_next(&t->ring);
+}
+
+static __attribute__((noinline)) void record_untimed(struct thread *t, uint32_t entry, uint64_t ns)
+{
+    thread_add(table_count(&t->table, entry, ns) ? &t->untimed : &t->dropped[LOSS_NO_MEMORY]);
+}
+
+static __attribute__((noinline)) int32_t
+find_in_phase(struct thread *t, const struct tilewise_signature *key, uint8_t phase)
+{
+    struct tilewise_signature in_phase = tap_in_phase(key, phase);
+    return table_find_next(&t->table, &in_phase);
+}
+
+HOT_TEXT void tap_record(struct thread *t, const struct tilewise_signature *key,
+                         uint64_t start_ticks, uint64_t duration_ticks, uint32_t stream)
+{
+    struct tap_self *self = &tap_self;
+    thread_add(&t->seen); /* first: the writer may already count what follows */
+    int32_t entry = __builtin_expect(self->nvtx_phase != 0, 0)
+                        ? find_in_phase(t, key, self->nvtx_phase)
+                        : table_find_next(&t->table, key);
+    if (__builtin_expect(entry < 0, 0)) {
+        thread_add(&t->dropped[entry == TABLE_FULL ? LOSS_SIGNATURE_CAP : LOSS_NO_MEMORY]);
+        return;
+    }
+    struct ring_event event = { start_ticks, ring_pack(duration_ticks, stream, (uint32_t)entry) };
+    if (!tap_events || !ring_push(&t->ring, event))
+        record_untimed(t, (uint32_t)entry, clock_span_ns(duration_ticks));
+    expect(self, t);
 }
 
 void tap_fail(const void *caller)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "tracer/clock.h"
+#include "tracer/hot.h"
 #include "tracer/thread.h"
 #include "traces/counters.h"
 #include "traces/signature.h"
@@ -25,17 +26,20 @@ enum tap_phase {
 
 /* All the thread-local storage of this library. */
 struct tap_self {
-    struct thread *thread; /* NULL: no record, count the call as dropped[loss] */
+    _Alignas(HOT_LINE) struct thread *thread; /* NULL: no record, count the call as dropped[loss] */
     uint32_t epoch;
     uint8_t phase, loss;
+    uint8_t nvtx_phase; /* number of the innermost phase; 0: none is open */
     /* Of the hooked call: its number in launches.h, once it launches something while a window is
      * open. Of the launch that this thread is in: see cupti.c. */
     uint8_t gpu_depth;
     bool gpu_is_captured, gpu_is_first, gpu_is_kernel;
     uint32_t gpu_call, gpu_window, gpu_nodes;
     struct nvtx_thread *nvtx; /* open ranges, NULL before the first one: nvtx_range.c */
-    uint8_t nvtx_phase;       /* number of the innermost phase; 0: none is open */
+    /* What the next call is expected to touch. Never read: it may be gone. */
+    const void *next_key, *next_place, *next_record;
 };
+_Static_assert(sizeof(struct tap_self) == HOT_LINE, "one line");
 
 extern __thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
 
@@ -59,6 +63,17 @@ bool tap_is_paused(void);
 /* Between enter and leave: the library will refuse this call. */
 void tap_fail(const void *caller);
 
+/* What tap_record will touch comes while the real function runs. */
+static inline void tap_soon(const struct tap_self *self)
+{
+    hot_soon_written(&self->thread->ring.head);
+    hot_soon_written(&self->thread->seen);
+    hot_soon(self->next_key);
+    hot_soon((const char *)self->next_key + HOT_LINE);
+    hot_soon_written(self->next_record);
+    hot_soon(self->next_place);
+}
+
 /* False: make the real call and nothing else. `caller`: where the hook returns to. */
 static inline bool tap_enter(const void *caller)
 {
@@ -67,6 +82,7 @@ static inline bool tap_enter(const void *caller)
                              self->phase == TAP_OUTSIDE,
                          1)) {
         self->phase = TAP_IN_CALL;
+        tap_soon(self);
         return true;
     }
     return tap_enter_slow(caller);
@@ -83,27 +99,10 @@ static inline struct tilewise_signature tap_in_phase(const struct tilewise_signa
     return in_phase;
 }
 
-static inline void tap_record(struct thread *t, const struct tilewise_signature *key,
-                              uint64_t start_ticks, uint64_t duration_ticks, uint32_t stream)
-{
-    thread_add(&t->seen); /* first: the writer may already count what follows */
-    struct tilewise_signature in_phase;
-    if (__builtin_expect(tap_self.nvtx_phase != 0, 0)) {
-        in_phase = tap_in_phase(key, tap_self.nvtx_phase);
-        key = &in_phase;
-    }
-    int32_t entry = table_find(&t->table, key);
-    if (__builtin_expect(entry < 0, 0)) {
-        thread_add(&t->dropped[entry == TABLE_FULL ? LOSS_SIGNATURE_CAP : LOSS_NO_MEMORY]);
-        return;
-    }
-    struct ring_event event = { start_ticks, ring_pack(duration_ticks, stream, (uint32_t)entry) };
-    if (tap_events && ring_push(&t->ring, event))
-        return;
-    thread_add(table_count(&t->table, (uint32_t)entry, clock_span_ns(duration_ticks))
-                   ? &t->untimed
-                   : &t->dropped[LOSS_NO_MEMORY]);
-}
+/* One call, into the record of the calling thread, which is held. One function for all hooks: so it
+ * is in the caches more often. */
+void tap_record(struct thread *t, const struct tilewise_signature *key, uint64_t start_ticks,
+                uint64_t duration_ticks, uint32_t stream);
 
 /* tap_leave in three steps, for a call that makes several records or none. Between hold and
  * release, a signal handler finds the recorder busy. */

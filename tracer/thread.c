@@ -60,10 +60,10 @@ struct thread *thread_at(uint32_t i)
 static void unmap(struct thread *t)
 {
     for (int i = 0; i < TABLE_CHUNKS; i++) {
-        if (t->table.keys[i])
-            munmap(t->table.keys[i], sizeof *t->table.keys[i]);
-        if (t->table.counts[i])
-            munmap(t->table.counts[i], sizeof *t->table.counts[i]);
+        if (t->table.chunk[i].keys)
+            munmap(t->table.chunk[i].keys, sizeof *t->table.chunk[i].keys);
+        if (t->table.chunk[i].counts)
+            munmap(t->table.chunk[i].counts, sizeof *t->table.chunk[i].counts);
     }
     if (t->table.phases)
         munmap(t->table.phases, sizeof *t->table.phases);

@@ -10,6 +10,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tracer/ring.h"
@@ -19,17 +20,26 @@
 enum { THREAD_MAX = 4096 };
 
 struct thread {
+    struct ring ring; /* it ends with what a call needs of it */
+    _Alignas(
+        64) _Atomic uint64_t seen; /* calls that came to be recorded, whatever became of them */
+    _Atomic uint64_t untimed;      /* calls in the table's counts */
+    struct table table;            /* it begins with what a call needs of it */
     _Atomic bool owned;
-    uint32_t number;          /* thread_at(number) is this one */
-    _Atomic uint64_t seen;    /* calls that came to be recorded, whatever became of them */
-    _Atomic uint64_t untimed; /* calls in the table's counts */
+    uint32_t number; /* thread_at(number) is this one */
     _Atomic uint64_t failed;
     _Atomic uint64_t dropped[LOSS_MAX];
     uint64_t untimed_written; /* the writer's */
     uint64_t last_start_ns;   /* the writer's: starts never go back */
-    struct table table;
-    struct ring ring;
 };
+
+/* A host has other things in its caches: a call of ours has to do with two lines of one page here.
+ */
+_Static_assert(offsetof(struct thread, ring.head) / 4096 ==
+                   offsetof(struct thread, table.chunk[1]) / 4096,
+               "one page");
+_Static_assert(offsetof(struct thread, table.chunk[1]) - offsetof(struct thread, seen) <= 64,
+               "one line");
 
 /* A record for the calling thread, or NULL with the cause. */
 struct thread *thread_take(enum loss_cause *cause);

@@ -81,8 +81,9 @@ static void set_types(struct tilewise_signature *key, const struct cublas_call *
     key->dtype_a = named ? cuda_dtype(c->type_a) : c->element.in;
     key->dtype_b = named ? cuda_dtype(c->type_b) : c->element.in;
     key->dtype_c = key->dtype_d = named ? cuda_dtype(c->type_c) : c->element.out;
-    key->compute = c->compute_type ? cuda_compute(c->compute_type) : c->element.compute;
-    key->scale = c->compute_type ? cuda_scale(c->compute_type, key->dtype_c) : c->element.scale;
+    struct cuda_compute compute = cuda_compute_of(c->compute_type);
+    key->compute = c->compute_type ? compute.compute : c->element.compute;
+    key->scale = c->compute_type ? cuda_scale(compute, key->dtype_c) : c->element.scale;
     math = math_that_matters(math, key->dtype_a);
     key->math_mode = (uint16_t)(math | c->compute_type << 8);
     if ((math & 15) == MATH_TF32 && key->compute == TILEWISE_F32)
@@ -92,8 +93,8 @@ static void set_types(struct tilewise_signature *key, const struct cublas_call *
         key->flags |= strange(c);
 }
 
-static void make_key(struct tilewise_signature *key, const struct cublas_call *c,
-                     const struct handle_state *state)
+static HOT_TEXT void make_key(struct tilewise_signature *key, const struct cublas_call *c,
+                              const struct handle_state *state)
 {
     uint8_t scalar = state->pointer_mode ? TILEWISE_SCALAR_DEVICE : TILEWISE_SCALAR_UNREAD;
     *key = (struct tilewise_signature){
@@ -128,8 +129,18 @@ static void make_key(struct tilewise_signature *key, const struct cublas_call *c
     set_types(key, c, state->math_mode);
 }
 
-static __attribute__((noinline)) void leave(const struct gpu_call *call, const void *real,
-                                            const struct cublas_call *c)
+static __attribute__((noinline)) struct gpu_call enter(const void *caller)
+{
+    struct gpu_call call = gpu_enter(caller);
+    if (call.mode) {
+        cuda_dtype_soon();
+        hot_text_soon();
+    }
+    return call;
+}
+
+static __attribute__((noinline)) HOT_TEXT void leave(const struct gpu_call *call, const void *real,
+                                                     const struct cublas_call *c)
 {
     struct handle_state state = state_of(c->handle, real);
     struct tilewise_signature key;
@@ -215,7 +226,7 @@ static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, 
     INLINE cublasStatus_t run_##symbol(const void *caller, __typeof__(&symbol) real,               \
                                        family##_PARAMS(I, E))                                      \
     {                                                                                              \
-        struct gpu_call call = gpu_enter(caller);                                                  \
+        struct gpu_call call = enter(caller);                                                      \
         cublasStatus_t status = real(family##_ARGS);                                               \
         if (!call.mode)                                                                            \
             return status;                                                                         \
@@ -230,31 +241,9 @@ static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, 
 #undef ROW
 
 /* What the setters tell, for handles that are known; the others are asked when they are used. */
-static void set_stream(const void *handle, void *stream)
-{
-    struct handle_state state;
-    if (!handle_get(handle, &state))
-        return;
-    state.stream = stream;
-    state.stream_number = stream_number(stream);
-    handle_put(handle, &state);
-}
-
-static void set_mode(const void *handle, int pointer_mode, int math_mode)
-{
-    struct handle_state state;
-    if (!handle_get(handle, &state))
-        return;
-    if (pointer_mode >= 0)
-        state.pointer_mode = (uint8_t)pointer_mode;
-    if (math_mode >= 0)
-        state.math_mode = (uint16_t)math_mode;
-    handle_put(handle, &state);
-}
-
-#define CUBLAS_SET_STREAM_TOLD       set_stream(handle, stream)
-#define CUBLAS_SET_POINTER_MODE_TOLD set_mode(handle, (int)mode, -1)
-#define CUBLAS_SET_MATH_MODE_TOLD    set_mode(handle, -1, (int)mode)
+#define CUBLAS_SET_STREAM_TOLD       handle_set_stream(handle, stream)
+#define CUBLAS_SET_POINTER_MODE_TOLD handle_set_pointer_mode(handle, (int)mode != 0)
+#define CUBLAS_SET_MATH_MODE_TOLD    handle_set_math_mode(handle, (uint16_t)(int)mode)
 #define CUBLAS_DESTROY_TOLD          handle_forget(handle)
 
 #define ROW(family, symbol)                                                                        \

@@ -181,6 +181,32 @@ Test(table, full_is_an_answer)
     struct tilewise_signature key = shape(TABLE_ENTRIES), old = shape(77);
     cr_assert_eq(table_find(t, &key), TABLE_FULL);
     cr_assert_eq(table_find(t, &old), 77);
+    cr_assert_eq(table_find_next(t, &old), 77);
+    cr_assert_eq(table_find_next(t, &key), TABLE_FULL);
+    cr_assert_eq(table_find_next(t, &old), 77);
+    free(t);
+}
+
+Test(table, what_was_expected_is_found_as_well_as_what_was_not)
+{
+    struct table *t = new_table();
+    /* A loop of some shapes, one of which comes twice; then other loops, longer than a chunk. */
+    static const int64_t loop[] = { 3, 1, 4, 1, 5 };
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < 5; i++) {
+            struct tilewise_signature key = shape(loop[i]);
+            cr_assert_eq(table_find_next(t, &key), table_find(t, &key));
+        }
+    cr_assert_eq(t->used, 4);
+    struct tilewise_signature first = shape(3);
+    cr_assert_eq(t->expected, table_key(t, (uint32_t)table_find(t, &first)));
+    for (int round = 0; round < 2; round++)
+        for (int64_t m = 0; m < 3 * TABLE_CHUNK; m++) {
+            struct tilewise_signature key = shape(m * 7 % 1000);
+            int32_t entry = table_find_next(t, &key);
+            cr_assert_eq(entry, table_find(t, &key));
+            cr_assert(table_same(table_key(t, (uint32_t)entry), &key));
+        }
     free(t);
 }
 
@@ -192,7 +218,7 @@ Test(table, counts_hold_sum_least_most_and_buckets)
     static const uint64_t ns[] = { 300, 100, 5000, 100 };
     for (size_t i = 0; i < 4; i++)
         cr_assert(table_count(t, entry, ns[i]));
-    struct table_counts *c = &t->counts[0]->counts[entry];
+    struct table_counts *c = &t->chunk[0].counts->counts[entry];
     cr_assert_eq(c->sum_ns, 5500);
     cr_assert_eq(c->min_ns, 100);
     cr_assert_eq(c->max_ns, 5000);

@@ -8,14 +8,15 @@
 
 /* The shim is no library that a test could link. */
 #include "tracer/handle.c"
+#include "tracer/stream.c"
 
 enum { THREADS = 4, HANDLES = 3000, TURNS = 30 };
 
 static int done, failed;
 
-static void check(bool good, const char *name)
+static void check(bool good, const char *what)
 {
-    printf("%s %d - %s\n", good ? "ok" : "not ok", ++done, name);
+    printf("%s %d - %s\n", good ? "ok" : "not ok", ++done, what);
     failed += !good;
 }
 
@@ -49,6 +50,14 @@ static void *tell_and_ask(void *thread)
             wrong += handle_get(h, &got) && !is_right(h, &got);
             handle_put(h, &told);
             wrong += handle_get(h, &got) && !is_right(h, &got);
+            handle_set_math_mode(h, 7);
+            handle_set_pointer_mode(h, !told.pointer_mode);
+            bool is_known = handle_get(h, &got);
+            wrong += is_known && (got.math_mode != 7 || got.pointer_mode == told.pointer_mode);
+            handle_set_math_mode(h, told.math_mode);
+            handle_set_pointer_mode(h, told.pointer_mode);
+            wrong += handle_get(h, &got) && !is_right(h, &got);
+            handle_set_stream(h, told.stream);
             if (i % 3 == 0) {
                 handle_forget(h);
                 wrong += handle_get(h, &got);
@@ -66,6 +75,17 @@ int main(void)
     check(!handle_get(NULL, &got), "no handle");
     handle_put(handle(0, 1), &told);
     check(handle_get(handle(0, 1), &got) && is_right(handle(0, 1), &got), "what was told");
+    handle_set_stream(handle(0, 1), &told);
+    check(handle_get(handle(0, 1), &got) && got.stream == &told &&
+              got.stream_number == stream_number(&told) && got.math_mode == told.math_mode,
+          "another stream, the modes stay");
+    handle_set_math_mode(handle(0, 1), 0xffff);
+    handle_set_pointer_mode(handle(0, 1), true);
+    check(handle_get(handle(0, 1), &got) && got.stream == &told && got.math_mode == 0xffff &&
+              got.pointer_mode == 1,
+          "other modes, the stream stays");
+    handle_set_math_mode(handle(1, 1), 3);
+    check(!handle_get(handle(1, 1), &got), "what is set for an unknown handle is not kept");
     handle_forget(handle(0, 1));
     check(!handle_get(handle(0, 1), &got), "a forgotten handle");
     for (uintptr_t i = 0; i < THREADS; i++)

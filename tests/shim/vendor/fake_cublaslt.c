@@ -42,6 +42,9 @@ static struct fake_row rows[ROWS + 1] = {
 #undef ROW
 };
 uint64_t fake_cublaslt_asked;
+/* Called inside each product, if any. */
+extern void (*fake_cublaslt_inner)(void *stream);
+void (*fake_cublaslt_inner)(void *stream);
 
 struct fake_row *fake_cublaslt_rows(void)
 {
@@ -162,6 +165,8 @@ int cublasLtMatrixLayoutGetAttribute(const void *object, int number, void *value
     {                                                                                              \
         if (rows[AT_##symbol].status)                                                              \
             return (cublasStatus_t)rows[AT_##symbol].status;                                       \
+        if (fake_cublaslt_inner)                                                                   \
+            fake_cublaslt_inner(stream);                                                           \
         fake_work(stream, &rows[AT_##symbol]);                                                     \
         return 0;                                                                                  \
     }
