@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host time of one call of cublasGemmEx, cublasLtMatmul and cublasSetStream. A launch takes
- * microseconds, and processes differ by as much, so:
+ * Host time of one call of call_routines.c. A launch takes microseconds, and processes differ by as
+ * much, so:
  *   - where the library accepts a product of no rows (m = 0: it returns at once, with success) that
  *     is what is called; else a small one is;
  *   - under the shim, recording is switched off and on between the batches of one process, by the
  *     two functions that `tilewise ctl` leads to (switch.py says where they are): on less off is
  *     the price of recording, off less an empty preload that of being hooked at all.
+ * A loop finds all that it needs in the caches; a host that does other things between two calls
+ * does not. So the last routine is measured call by call too, each time with caches full of other
+ * things, and against the same routine bound past the shim.
  *
- *   cc -O2 -I$CUDA/include call_cost.c -o call_cost -L$CUDA/lib64 -lcublas -lcublasLt -lcudart
- *   call_cost BATCHES [PAUSE,RESUME]
+ *   cc -O2 -I$CUDA/include call_cost.c call_routines.c -o call_cost -L$CUDA/lib64 ... (run.sh)
+ *   call_cost BATCHES [PAUSE,RESUME DIRECT.so]
  *
- * Prints {"cublasGemmEx": {"m": rows, "off": [ns per call, of each batch], "on": [...]}, ...};
- * without places in the shim all is "off". A batch is shorter than the launch queue, and the GPU
- * has caught up before the next one starts.
+ * DIRECT.so is call_routines.c. Prints {"cublasGemmEx": {"m": rows, "off": [ns per call, of each
+ * batch], "on": [...]}, ..., "cold": {"direct": [ns of each call], "off": [...], "on": [...]}};
+ * without places in the shim all is "off", and "cold" is absent. A batch is shorter than the launch
+ * queue, and the GPU has caught up before the next one starts.
  */
+#include <dlfcn.h>
 #include <link.h>
 #include <sched.h>
 #include <stdint.h>
@@ -23,26 +28,15 @@
 #include <string.h>
 #include <time.h>
 
-#include <cublasLt.h>
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
-enum { SIZE = 16, CALLS = 400, BATCHES_MAX = 1000, WARM_UP = 4 };
+#include "../bench/cold.h"
+#include "call_routines.h"
 
-struct problem {
-    cublasHandle_t blas;
-    cublasLtHandle_t lt;
-    cublasLtMatmulDesc_t how;
-    cublasLtMatrixLayout_t layout;
-    cublasLtMatrixLayout_t no_rows;
-    cublasLtMatmulAlgo_t algo;
-    void *a, *b, *c;
-};
+enum { CALLS = 400, BATCHES_MAX = 1000, WARM_UP = 4, COLD_CALLS = 300, COLD_WARM_UP = 10 };
 
 /* Of the shim; NULL: it is not here. */
 static void (*pause_recording)(void), (*resume_recording)(void);
-
-typedef cublasStatus_t routine(struct problem *p, int m);
 
 static void require(int ok, const char *what)
 {
@@ -69,7 +63,7 @@ static void choose_algorithm(struct problem *p)
 
 static void prepare(struct problem *p)
 {
-    const size_t bytes = (size_t)SIZE * SIZE * 2;
+    const size_t bytes = (size_t)CALL_SIZE * CALL_SIZE * 2;
     REQUIRE(cudaMalloc(&p->a, bytes));
     REQUIRE(cudaMalloc(&p->b, bytes));
     REQUIRE(cudaMalloc(&p->c, bytes));
@@ -78,28 +72,10 @@ static void prepare(struct problem *p)
     REQUIRE(cublasCreate(&p->blas));
     REQUIRE(cublasLtCreate(&p->lt));
     REQUIRE(cublasLtMatmulDescCreate(&p->how, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    REQUIRE(cublasLtMatrixLayoutCreate(&p->layout, CUDA_R_16BF, SIZE, SIZE, SIZE));
-    if (cublasLtMatrixLayoutCreate(&p->no_rows, CUDA_R_16BF, 0, SIZE, SIZE) != 0)
+    REQUIRE(cublasLtMatrixLayoutCreate(&p->layout, CUDA_R_16BF, CALL_SIZE, CALL_SIZE, CALL_SIZE));
+    if (cublasLtMatrixLayoutCreate(&p->no_rows, CUDA_R_16BF, 0, CALL_SIZE, CALL_SIZE) != 0)
         p->no_rows = NULL;
     choose_algorithm(p);
-}
-
-static cublasStatus_t gemm_ex(struct problem *p, int m)
-{
-    const float one = 1, zero = 0;
-    return cublasGemmEx(p->blas, CUBLAS_OP_N, CUBLAS_OP_N, m, SIZE, SIZE, &one, p->a, CUDA_R_16BF,
-                        SIZE, p->b, CUDA_R_16BF, SIZE, &zero, p->c, CUDA_R_16BF, SIZE,
-                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-}
-
-static cublasStatus_t lt_matmul(struct problem *p, int m)
-{
-    const float one = 1, zero = 0;
-    cublasLtMatrixLayout_t tall = m ? p->layout : p->no_rows;
-    if (!tall)
-        return CUBLAS_STATUS_INVALID_VALUE;
-    return cublasLtMatmul(p->lt, p->how, &one, p->a, tall, p->b, p->layout, &zero, p->c, tall, p->c,
-                          tall, &p->algo, NULL, 0, NULL);
 }
 
 /* The libraries have started their threads: only this one is kept in place. */
@@ -116,12 +92,6 @@ static uint64_t now_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static cublasStatus_t set_stream(struct problem *p, int m)
-{
-    (void)m;
-    return cublasSetStream(p->blas, NULL);
 }
 
 static int find_shim(struct dl_phdr_info *object, size_t bytes, void *places)
@@ -151,7 +121,7 @@ static int switched(int batch)
     return on;
 }
 
-static double time_batch(const char *name, routine *call, struct problem *p, int m)
+static double time_batch(const char *name, call_routine *call, struct problem *p, int m)
 {
     int failed = 0;
     uint64_t start_ns = now_ns();
@@ -171,10 +141,10 @@ static void print(const char *name, const double *ns, int count)
     printf("]");
 }
 
-static void measure(const char *name, routine *call, struct problem *p, int batches)
+static void measure(const char *name, call_routine *call, struct problem *p, int batches)
 {
     static double ns[2][BATCHES_MAX];
-    int count[2] = { 0 }, m = call(p, 0) == CUBLAS_STATUS_SUCCESS ? 0 : SIZE;
+    int count[2] = { 0 }, m = call(p, 0) == CUBLAS_STATUS_SUCCESS ? 0 : CALL_SIZE;
     for (int batch = -WARM_UP; batch < batches; batch++) {
         int on = switched(batch);
         double took_ns = time_batch(name, call, p, m);
@@ -188,6 +158,45 @@ static void measure(const char *name, routine *call, struct problem *p, int batc
     printf("}");
 }
 
+/* One call in each way, in an order that changes. */
+static void measure_cold(const struct call_named *hooked, const struct call_named *direct,
+                         struct problem *p)
+{
+    enum { DIRECT, OFF, ON, HOW };
+    static const char *const name[HOW] = { "direct", "off", "on" };
+    static double ns[HOW][COLD_CALLS];
+    struct cold_room room;
+    int m = hooked->run(p, 0) == CUBLAS_STATUS_SUCCESS ? 0 : CALL_SIZE, failed = 0;
+    require(cold_make(&room, COLD_DATA_BYTES, COLD_PAGES, COLD_CODE_BYTES), "memory");
+    for (int i = -COLD_WARM_UP; i < COLD_CALLS; i++)
+        for (int turn = 0; turn < HOW; turn++) {
+            int how = (turn + i + COLD_WARM_UP) % HOW;
+            how == ON ? resume_recording() : pause_recording();
+            cold_walk(&room);
+            uint64_t start_ns = now_ns();
+            failed |= (how == DIRECT ? direct : hooked)->run(p, m) != CUBLAS_STATUS_SUCCESS;
+            uint64_t end_ns = now_ns();
+            REQUIRE(cudaDeviceSynchronize());
+            if (i >= 0)
+                ns[how][i] = (double)(end_ns - start_ns);
+        }
+    require(!failed, hooked->name);
+    printf(", \"cold\": {\"m\": %d", m);
+    for (int how = 0; how < HOW; how++) {
+        printf(", ");
+        print(name[how], ns[how], COLD_CALLS);
+    }
+    printf("}");
+}
+
+static const struct call_named *open_direct(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    const struct call_named *routines = library ? dlsym(library, "call_routines") : NULL;
+    require(routines != NULL, path);
+    return routines;
+}
+
 int main(int argc, char **argv)
 {
     struct problem p = { 0 };
@@ -197,12 +206,12 @@ int main(int argc, char **argv)
     if (argc > 2)
         learn_places(argv[2]);
     stay_on_one_processor();
-    printf("{");
-    measure("cublasGemmEx", gemm_ex, &p, batches);
-    printf(", ");
-    measure("cublasLtMatmul", lt_matmul, &p, batches);
-    printf(", ");
-    measure("cublasSetStream", set_stream, &p, batches);
+    for (int i = 0; i < CALL_ROUTINES; i++) {
+        printf("%s", i ? ", " : "{");
+        measure(call_routines[i].name, call_routines[i].run, &p, batches);
+    }
+    if (argc > 3)
+        measure_cold(&call_routines[CALL_PRODUCT], &open_direct(argv[3])[CALL_PRODUCT], &p);
     printf("}\n");
     return 0;
 }

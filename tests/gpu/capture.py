@@ -6,7 +6,6 @@ Called by run.sh, which builds the tools and looks for the GPU.
 """
 
 import argparse
-import dataclasses
 import json
 import os
 import pathlib
@@ -20,7 +19,8 @@ from collections.abc import Callable
 
 import cases
 import cost
-from session import Check, OutOfTime, Session
+import report
+from session import OutOfTime, Session
 
 GPU_QUERY = (
     "name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem,power.limit,"
@@ -39,7 +39,7 @@ BROKEN = (
 )
 Cases = dict[str, Callable[[Session], None]]
 # What has not passed yet, and what it needs.
-FIRST = ("windows", "e", "cost-calls", "b", "cost-turns")
+FIRST = ("windows", "e", "cost-calls", "b", "cost-turns", "cost-graphs")
 VERSIONS = """
 import importlib.metadata as m, json
 def version(name):
@@ -71,10 +71,13 @@ def processor() -> str:
 
 def environment(session: Session, what: str, given: argparse.Namespace) -> dict:
     command = f"tests/gpu/run.sh {what} --minutes {given.minutes:g}"
+    here = str(pathlib.Path(__file__).parent)
+    commit = output("git", "-C", here, "describe", "--always", "--dirty")
     return {
         "date": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
         "command": f"{command} --only {given.only}" if given.only else command,
         "tilewise": output(session.tilewise, "--version"),
+        "commit": os.environ.get("TILEWISE_COMMIT") or commit or "unknown",
         "gpus": gpus(),
         "processor": processor(),
         "cores": os.cpu_count(),
@@ -89,6 +92,7 @@ def run(session: Session, all_cases: Cases, only: list[str]) -> None:
         if only and name not in only:
             continue
         start = time.monotonic()
+        session.case = name
         try:
             case(session)
         except OutOfTime as late:
@@ -97,70 +101,7 @@ def run(session: Session, all_cases: Cases, only: list[str]) -> None:
             trace = traceback.format_exc(limit=-3).splitlines()
             session.check(f"{name}: the case broke", False, error=repr(error), trace=trace)
         session.figures[f"seconds of case {name}"] = round(time.monotonic() - start, 1)
-
-
-def word(check: Check) -> str:
-    return {True: "pass", False: "FAIL", None: "unclear"}[check.ok]
-
-
-def is_table(value) -> bool:
-    """Rows of the same columns, each cell a text, a number or nothing."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(row, dict) and row.keys() == value[0].keys() for row in value)
-        and not any(isinstance(cell, (dict, list)) for row in value for cell in row.values())
-    )
-
-
-def table_lines(rows: list[dict]) -> list[str]:
-    def line(cells) -> str:
-        texts = ("-" if cell is None else str(cell).replace("|", "\\|") for cell in cells)
-        return "| " + " | ".join(texts) + " |"
-
-    return [line(rows[0]), line(["---"] * len(rows[0])), *(line(row.values()) for row in rows)]
-
-
-def as_markdown(what: str, report: dict, checks: list[Check]) -> str:
-    lines = [
-        f"# GPU {what}",
-        "",
-        f"Written by `tests/gpu/run.sh {what}`.",
-        "",
-        "## Environment",
-        "",
-    ]
-    for key, value in report["environment"].items():
-        lines.append(f"- {key}: {json.dumps(value) if isinstance(value, (dict, list)) else value}")
-    passed = sum(check.ok is True for check in checks)
-    lines += [
-        "",
-        f"## Checks: {passed} of {len(checks)} passed",
-        "",
-        "| | check |",
-        "| --- | --- |",
-    ]
-    lines += [f"| {word(check)} | {check.name} |" for check in checks]
-    lines += ["", "## Figures", ""]
-    tables = {name: value for name, value in report["figures"].items() if is_table(value)}
-    for name, value in report["figures"].items():
-        if name not in tables:
-            lines.append(f"- {name}: `{json.dumps(value)}`")
-    for name, rows in tables.items():
-        lines += ["", f"### {name}", "", *table_lines(rows)]
-    return "\n".join(lines) + "\n"
-
-
-def write(session: Session, what: str, facts: dict, out: pathlib.Path) -> None:
-    report = {
-        "environment": facts,
-        "passed": all(check.ok is True for check in session.checks),
-        "checks": [dataclasses.asdict(check) for check in session.checks],
-        "figures": session.figures,
-    }
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    out.with_suffix(".md").write_text(as_markdown(what, report, session.checks), encoding="utf-8")
+        session.end_case()
 
 
 def write_samples(session: Session, facts: dict, folder: pathlib.Path) -> None:
@@ -188,19 +129,26 @@ def arguments(all_cases: Cases, about: str) -> argparse.Namespace:
     )
     parser.add_argument("--minutes", type=float, default=9)
     parser.add_argument("--only", default="", help=",".join(all_cases))
+    parser.add_argument("--into", type=pathlib.Path, help="take the cases into this report (JSON)")
     parser.add_argument("--keep", type=pathlib.Path, help="keep traces and logs in this folder")
     return parser.parse_args()
 
 
 def main(what: str, all_cases: Cases, about: str) -> int:
     given = arguments(all_cases, about)
+    earlier = report.load(given.into) if given.into else None
+    only = [name for name in given.only.split(",") if name] or list(all_cases)
     work = given.keep or pathlib.Path(tempfile.mkdtemp(prefix=f"tilewise-{what}-"))
     work.mkdir(parents=True, exist_ok=True)
     session = Session(given.build.resolve(), given.tools.resolve(), work.resolve(), given.minutes)
+    session.earlier = earlier["figures"] if earlier else {}
     facts = environment(session, what, given)
     try:
-        run(session, all_cases, [name for name in given.only.split(",") if name])
-        write(session, what, facts, given.out)
+        run(session, all_cases, only)
+        written = report.of_session(session, facts)
+        if earlier:
+            written = report.merge(earlier, written, only)
+        report.write(what, written, given.out)
         write_samples(session, facts, given.out.parent / "samples")
     finally:
         if not given.keep:

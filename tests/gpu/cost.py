@@ -4,9 +4,10 @@
 Each question has its own method:
   - an eager decoder is bound by Python, and two processes of one setting differ by several per cent:
     so one process switches its recording off and on between its steps (switch.py). What is left
-    out, since hooks stay where they are: the price of a hook while recording is off, which is added
-    from the calls of a step and call_cost.c, and the recorder's threads, which work on other
-    processors in both. Beside it, printed: the same process switched by `tilewise ctl`, in turns;
+    out, since hooks stay where they are: the price of hooks while recording is off, which is added
+    from the calls of a step and call_cost.c, measured cold as a step finds them; and the recorder's
+    threads, which work on other processors in both. Beside it, printed: the same process switched
+    by `tilewise ctl`, in turns;
   - a graph's step is steady: decoders that live side by side, one of them without the shim, take
     short turns on one processor and one GPU; each turn is held against its neighbour. So, printed,
     for what CUPTI costs between windows (`attached`) and for `full`;
@@ -44,16 +45,16 @@ MODES = ("eager", "graph")
 DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
 STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
 # One process that switches itself between steps.
-ALTERNATE_SECONDS = 45
+ALTERNATE_SECONDS = {"counts": 90, "windows": 30}  # the first has the narrower limit
 # Turns: seconds of one, and how many of each setting in a round.
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
-CTL_PAIRS, PRINTED_TURNS = 12, {"eager": 10, "graph": 8}
-GRAPH_TURNS, GRAPH_ROUNDS = 16, 2
+CTL_PAIRS, PRINTED_TURNS = 4, {"eager": 10, "graph": 8}
+GRAPH_TURNS, GRAPH_ROUNDS, GRAPH_PLAYERS = 16, 2, 1  # players are numbered from there on
 CTL_SECONDS = 3  # processes look once a second
 JUDGED = ("counts", "windows")
 PRINTED = ("attached", "full")  # without a verdict
-FIRST_SECONDS, ROUND_SECONDS, PRINTED_SECONDS = 165, 40, 45
-LATER_SECONDS = 115 + PRINTED_SECONDS  # for the cases that follow the turns
+EAGER_SECONDS, ROUND_SECONDS, PRINTED_SECONDS = 165, 40, 45
+LATER_SECONDS = 115 + PRINTED_SECONDS  # for the cases that follow the graphs
 START_SECONDS, ANSWER_SECONDS = 60, 20
 # Processes: seconds of one mode, and of a whole process with its start.
 STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2
@@ -62,8 +63,10 @@ CALL_COST_SECONDS, CALL_COST_BATCHES = 2, 300
 # What sets the state of a cuBLAS handle: hooked too, and followed while recording is off.
 STATE_ROUTINE = re.compile(r"cublasSet(Stream|PointerMode|MathMode)(_v2)?$")
 PRODUCT_ROUTINE = re.compile(r"cublasLtMatmul$|cublas(?!Lt)\w*(gemm|gemv)", re.IGNORECASE)
+# A product with its setters, as PyTorch calls them and as call_routines.c does, finds the caches cold.
+SETTERS_OF_A_PRODUCT = 4
+WHILE_OFF = "ns of the hooks of a product and its setters while recording is off, cold"
 
-Blocks = dict[str, list[float]]  # mode of the decoder -> means of stretches
 Pairs = list[tuple[float, float]]  # ns of a step: (base, changed)
 
 
@@ -216,7 +219,7 @@ def _eager(session: Session, players: dict[str, Player]) -> dict[str, Pairs]:
     for setting in JUDGED:
         player = players[setting]
         before = player.seen()
-        found[setting] = player.alternate("eager", ALTERNATE_SECONDS)
+        found[setting] = player.alternate("eager", ALTERNATE_SECONDS[setting])
         recorded = (len(found[setting]) + 1) * switch.BLOCK_STEPS / 2
         session.figures[f"calls of an eager step, {setting}"] = (player.seen() - before) / recorded
     return found
@@ -236,31 +239,40 @@ def _switched_by_ctl(session: Session, players: dict[str, Player]) -> None:
 
 
 def turns(session: Session) -> None:
-    """Each round has new processes."""
-    session.need(FIRST_SECONDS)
-    eager: dict[str, Pairs] = {}
+    """The eager decoder."""
+    session.need(EAGER_SECONDS)
+    with _players(session, JUDGED, 0) as players:
+        eager = _eager(session, players)
+        _switched_by_ctl(session, players)
+    facts = session.facts(players["windows"].traces())
+    session.figures["cost: windows, as the recorder has it"] = facts
+    waited = _waited(facts)
+    for setting in JUDGED if waited else ("counts",):
+        _judge_eager(session, setting, eager[setting])
+    if not waited:
+        processes(session, "eager")
+
+
+def graphs(session: Session) -> None:
+    """The decoder as a CUDA graph; each round has new processes."""
+    session.need(ROUND_SECONDS)
     graph: dict[str, list[Pairs]] = {setting: [] for setting in JUDGED}
     facts: list[str] = []
     for number in range(GRAPH_ROUNDS):
         if number > 0 and session.left() < ROUND_SECONDS + LATER_SECONDS:
             break
-        with _players(session, ("none", *JUDGED), number) as players:
-            if number == 0:
-                eager = _eager(session, players)
+        with _players(session, ("none", *JUDGED), GRAPH_PLAYERS + number) as players:
             for setting in JUDGED:
                 graph[setting].append(_against(players, setting, "graph", GRAPH_TURNS))
-            if number == 0:
-                _switched_by_ctl(session, players)
         facts += session.facts(players["windows"].traces())
-    session.figures["cost: windows, as the recorder has it"] = facts
+    session.figures["cost: windows, graph, as the recorder has it"] = facts
     waited = _waited(facts)
     for setting in JUDGED if waited else ("counts",):
-        _judge_eager(session, setting, eager[setting])
         each = [statistics.median(w / b - 1 for b, w in pairs) for pairs in graph[setting]]
         name = f"{setting}, graph, against no shim"
         _conclude(session, name, setting, _cost(graph[setting]), rounds=len(each), of_rounds=each)
     if not waited:
-        processes(session)
+        processes(session, "graph")
 
 
 def printed(session: Session) -> None:
@@ -281,18 +293,22 @@ def _waited(facts: list[str]) -> bool:
 
 def _left_out(session: Session, setting: str, step_ns: float) -> dict | None:
     """Of an eager step: the share that its hooks take while recording is off; None: not known."""
-    figures = session.figures
-    calls = figures.get(f"calls of an eager step, {setting}")
-    routines = figures.get("decoder routines") or {}
+    calls = session.figures.get(f"calls of an eager step, {setting}")
+    routines = session.known("decoder routines") or {}
     products = sum(n for name, n in routines.items() if PRODUCT_ROUTINE.match(name))
-    states = sum(n for name, n in routines.items() if STATE_ROUTINE.match(name))
-    hook = figures.get("ns of the hook of cublasGemmEx while recording is off")
-    state_hook = figures.get("ns of the hook of cublasSetStream while recording is off")
-    if not (calls and products and hook and state_hook):
+    setters = sum(n for name, n in routines.items() if STATE_ROUTINE.match(name))
+    price = session.known(WHILE_OFF)
+    if not (calls and products and price):
         return None
-    state_calls = calls * states / products
-    ns = calls * max(0.0, hook["hi"]) + state_calls * max(0.0, state_hook["hi"])
-    return {"products": calls, "state_calls": state_calls, "ns": ns, "share": ns / step_ns}
+    more = max(1.0, setters / products / SETTERS_OF_A_PRODUCT)
+    ns = calls * more * max(0.0, price["hi"])
+    return {
+        "products": calls,
+        "state_calls": calls * setters / products,
+        "ns_of_a_product": price["hi"],
+        "ns": ns,
+        "share": ns / step_ns,
+    }
 
 
 def _judge_eager(session: Session, setting: str, pairs: Pairs) -> None:
@@ -313,7 +329,7 @@ def _judge_eager(session: Session, setting: str, pairs: Pairs) -> None:
         f"cost: {name}", ok, limit=LIMITS[setting], **whole._asdict(),
         off_and_on=cost._asdict(), hooks_while_off=left_out,
     )  # fmt: skip
-    added = session.figures.get("ns added to cublasGemmEx, events")
+    added = session.known("ns added to cublasGemmEx, events")
     if added and left_out:
         share = left_out["products"] * added["value"] / step_ns
         session.figures[f"cost: {setting}, eager, predicted by the price of a call"] = share
@@ -334,40 +350,38 @@ def _words(session: Session, setting: str, folder: pathlib.Path) -> list[str]:
     return session.record(folder / "traces", *OPTIONS[setting])
 
 
-def _decode(session: Session, setting: str, number: int) -> Blocks:
-    name = f"cost-{setting}-{number}"
+def _decode(session: Session, setting: str, mode: str, number: int) -> list[float]:
+    """Means of stretches of a whole process."""
+    name = f"cost-{setting}-{mode}-{number}"
     folder = session.work / name
     folder.mkdir(parents=True, exist_ok=True)
     times = folder / "steps.txt"
-    loop = (*DECODER, "--seconds", str(STRETCH_SECONDS), "--step-times", str(times))
+    loop = (*DECODER, "--mode", mode, "--seconds", str(STRETCH_SECONDS), "--step-times", str(times))
     words = _words(session, setting, folder) + session.workload("decoder", *loop)
     status = session.plain(name, words, env=STILL)
     if status != 0:
         raise RuntimeError(f"{name}: exit status {status}")
-    return {
-        mode: intervals.blocks([duration for _, duration in steps], BLOCKS)
-        for mode, steps in step_times(times).items()
-    }
+    return intervals.blocks([duration for _, duration in step_times(times)[mode]], BLOCKS)
 
 
-def processes(session: Session, rounds_max: int = 6) -> None:
-    """As many rounds as the time holds."""
+def processes(session: Session, mode: str, rounds_max: int = 6) -> None:
+    """Windows that attached, in one mode of the decoder: as many rounds as the time holds."""
     settings = ["none", "windows"]
-    rounds: list[dict[str, Blocks]] = []
+    rounds: list[dict[str, list[float]]] = []
     while len(rounds) < rounds_max:
         needed = PROCESS_SECONDS * len(settings)
         if len(rounds) >= ROUNDS_MIN and session.left() < needed:
             break
         session.need(needed)
         order = settings[:: -1 if len(rounds) % 2 else 1]
-        rounds.append({setting: _decode(session, setting, len(rounds)) for setting in order})
-    traces = sorted((session.work / f"cost-windows-{len(rounds) - 1}" / "traces").glob("*.twt"))
-    session.figures["cost: windows, as the recorder has it"] = session.facts(traces)
-    for mode in MODES:
-        pairs = [(one["none"][mode], one["windows"][mode]) for one in rounds]
-        cost = intervals.Interval(*(v - 1 for v in intervals.ratio_of_rounds(pairs)))
-        name = f"windows, {mode}, against no shim"
-        _conclude(session, name, "windows", cost, rounds=len(rounds))
+        number = len(rounds)
+        rounds.append({setting: _decode(session, setting, mode, number) for setting in order})
+    traces = sorted((session.work / f"cost-windows-{mode}-{len(rounds) - 1}" / "traces").glob("*.twt"))
+    name = f"cost: windows, {mode}, processes, as the recorder has it"
+    session.figures[name] = session.facts(traces)
+    pairs = [(one["none"], one["windows"]) for one in rounds]
+    cost = intervals.Interval(*(v - 1 for v in intervals.ratio_of_rounds(pairs)))
+    _conclude(session, f"windows, {mode}, against no shim", "windows", cost, rounds=len(rounds))
 
 
 def _conclude(
@@ -393,7 +407,7 @@ def _call_cost(session: Session, setting: str, number: int) -> dict[str, dict]:
         events = "on" if setting == "events" else "off"
         traces = session.work / name / "traces"
         words = session.record(traces, "--gpu-time=off", f"--events={events}") + words
-        words.append(switch.places(session.shim))
+        words += [switch.places(session.shim), str(session.tools / "call_direct.so")]
         environment = {}
     status = session.plain(name, words, env=environment)
     if status != 0:
@@ -410,6 +424,7 @@ def calls(session: Session, rounds: int = 6) -> None:
     for number in range(rounds):
         order = settings if number % 2 else settings[::-1]
         measured.append({setting: _call_cost(session, setting, number) for setting in order})
+    _cold(session, [m[setting]["cold"] for m in measured for setting in ("counts", "events")])
     for routine, one in measured[0]["empty"].items():
         empty = [_settled(m["empty"][routine]["off"]) for m in measured]
         off = [_settled(m["events"][routine]["off"]) for m in measured]
@@ -421,6 +436,23 @@ def calls(session: Session, rounds: int = 6) -> None:
             _ns(session, f"ns added to {routine}, {setting}, against an empty preload", empty, on)
 
 
+def _cold(session: Session, processes: list[dict]) -> None:
+    """Each call was made in three ways, one after the other."""
+
+    def added(base: str, changed: str) -> list[float]:
+        return [
+            statistics.median(c - b for b, c in zip(one[base], one[changed], strict=True))
+            for one in processes
+        ]
+
+    nothing, m = [0.0] * len(processes), processes[0]["m"]
+    direct = [statistics.median(one["direct"]) for one in processes]
+    _ns(session, "ns of a product and its setters without the shim, cold", nothing, direct, m=m)
+    _ns(session, WHILE_OFF, nothing, added("direct", "off"), m=m)
+    name = "ns added to a product and its setters by recording, cold"
+    _ns(session, name, nothing, added("off", "on"), m=m)
+
+
 def _ns(session: Session, name: str, base: list[float], changed: list[float], **how) -> None:
     added = intervals.median_difference(list(zip(base, changed, strict=True)))
     session.figures[name] = added._asdict() | how
@@ -429,5 +461,6 @@ def _ns(session: Session, name: str, base: list[float], changed: list[float], **
 CASES = {
     "cost-calls": calls,
     "cost-turns": turns,
+    "cost-graphs": graphs,
     "cost-printed": printed,
 }

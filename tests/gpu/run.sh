@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The acceptance of the tracer, of the replay, and of the kernels of other compilers, on a machine with a GPU.
-#   run.sh capture|replay|cutile|causal [--minutes 9] [--only a,b,...] [--keep DIR]
+#   run.sh capture|replay|cutile|causal [--minutes 9] [--only a,b,...] [--into REPORT.json] [--keep DIR]
 # TILEWISE_BUILD is a build or an installation (bin/tilewise, lib/libtilewise-tracer.so), CUDA_HOME
 # the toolkit (/usr/local/cuda), PYTHON the python3 that has PyTorch, CAPTURE_OUT, REPLAY_OUT, CUTILE_OUT or CAUSAL_OUT
 # the report without its suffix (docs/results/h200-capture, -replay, -cutile, -causal); sample traces go to samples/
@@ -31,8 +31,10 @@ refuse() {
 build_tools() {
     local flags=(-std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -I"$cuda/include")
     "${CC:-cc}" "${flags[@]}" -shared -fPIC "$here/kernel_times.c" -o "$1/kernel_times.so" -ldl -lpthread
-    "${CC:-cc}" "${flags[@]}" "$here/call_cost.c" -o "$1/call_cost" \
-        -L"$cuda/lib64" -Wl,-rpath,"$cuda/lib64" -lcublas -lcublasLt -lcudart
+    local blas=("-L$cuda/lib64" "-Wl,-rpath,$cuda/lib64" -lcublas -lcublasLt)
+    "${CC:-cc}" "${flags[@]}" "$here/call_cost.c" "$here/call_routines.c" -o "$1/call_cost" \
+        "${blas[@]}" -lcudart -ldl
+    "${CC:-cc}" "${flags[@]}" -shared -fPIC "$here/call_routines.c" -o "$1/call_direct.so" "${blas[@]}"
     "${CC:-cc}" -shared -fPIC -x c /dev/null -o "$1/empty_preload.so"
 }
 

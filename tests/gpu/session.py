@@ -26,6 +26,7 @@ class Check:
     name: str
     ok: bool | None
     detail: dict
+    case: str = ""
 
 
 @dataclasses.dataclass
@@ -63,7 +64,10 @@ class Session:
         self.tools, self.work = tools, work
         self.python = os.environ.get("PYTHON", "python3")
         self.checks: list[Check] = []
+        self.case = ""  # the one that runs
         self.figures: dict[str, object] = {}
+        self.figure_cases: dict[str, str] = {}
+        self.earlier: dict[str, object] = {}  # figures of the report that this run is taken into
         self._deadline = time.monotonic() + minutes * 60
 
     def left(self) -> float:
@@ -73,9 +77,18 @@ class Session:
         if self.left() < seconds:
             raise OutOfTime(f"{seconds:.0f} s needed, {max(0.0, self.left()):.0f} s left")
 
+    def known(self, name: str):
+        """A figure of this run, or else of an earlier one; None."""
+        return self.figures.get(name, self.earlier.get(name))
+
+    def end_case(self) -> None:
+        """What has no case yet is this one's."""
+        for name in self.figures:
+            self.figure_cases.setdefault(name, self.case)
+
     def check(self, name: str, ok: bool | None, **detail) -> None:
         detail = _with_text_keys(detail)
-        self.checks.append(Check(name, ok, detail))
+        self.checks.append(Check(name, ok, detail, self.case))
         print(f"{'ok' if ok else 'not ok'} {len(self.checks)} - {name}", flush=True)
         if not ok:
             text = json.dumps(detail, default=str)

@@ -8,11 +8,10 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "kernels")]
-import capture
 import compile as ahead
 import cutile_cases
 import tap
-from session import Check
+from report import as_markdown
 
 
 def call_of(text: str) -> dict:
@@ -146,8 +145,9 @@ def test_refusals_and_wrong_kernels_are_told():
 
 
 def test_rows_are_a_table():
-    report = {"environment": {}, "figures": {"x": [{"a": 1, "b": None}, {"a": "t|u", "b": 2.5}]}}
-    text = capture.as_markdown("cutile", report, [Check("a", True, {})])
+    rows = [{"a": 1, "b": None}, {"a": "t|u", "b": 2.5}]
+    checks = [{"name": "a", "ok": True}]
+    text = as_markdown("cutile", {"environment": {}, "checks": checks, "figures": {"x": rows}})
     for line in ("### x", "| a | b |", "| 1 | - |", "| t\\|u | 2.5 |"):
         assert line in text, text
 
