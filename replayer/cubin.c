@@ -193,7 +193,7 @@ static size_t scratch_bytes(const struct tilewise_candidate *self,
 static int complain(struct cubin_state *state, size_t i, const struct cubin_launch *launch,
                     const char *what)
 {
-    snprintf(state->complaint, sizeof state->complaint, "launch %zu (%.60s): %.100s", i + 1,
+    snprintf(state->complaint, sizeof state->complaint, "launch %zu (%.60s): %.96s", i + 1,
              launch->entry, what);
     return -EINVAL;
 }
