@@ -226,7 +226,8 @@ static enum status run_phases(struct replay_state *r, struct fault *fault)
     if (st != ST_OK)
         return st;
     /* What the machine can do is asked once, and must not take a short budget's cases away. */
-    r->start_s = fmax(start_s, replay_now_s() - survey_part_max * r->o->budget_s);
+    r->from_s = replay_now_s();
+    r->start_s = fmax(start_s, r->from_s - survey_part_max * r->o->budget_s);
     replay_find_offers(r);
     replay_measure_baselines(r);
     r->noise = noise_floor(r);

@@ -88,7 +88,7 @@ static double next_budget(struct replay_state *r, size_t item, double phase_end_
     return fmax(share_s, least_part * r->o->budget_s * part);
 }
 
-/* When the cases' time has gone by to this part. */
+/* When this part of the time that the survey left for the cases has gone by. */
 static double end_of(const struct replay_state *r, double part)
 {
     double budget_s = r->o->budget_s, cases_s = budget_s;
@@ -96,7 +96,8 @@ static double end_of(const struct replay_state *r, double part)
         double least_s = order_s_min * (double)r->o->sequences->count;
         cases_s -= fmin(fmax(order_part * budget_s, least_s), order_part_max * budget_s);
     }
-    return r->start_s + cases_s * part;
+    double left_s = fmax(r->start_s + cases_s - r->from_s, 0);
+    return r->from_s + left_s * part;
 }
 
 /* The verification takes wall time, too, and so does the library's start where every case has one.

@@ -26,7 +26,8 @@ struct replay_state {
     struct replay_row *rows; /* one per plan item */
     struct isolate_worker worker;
     struct measure_survey survey;
-    double start_s, noise;
+    double start_s, from_s; /* of the budget; of the cases */
+    double noise;
     size_t done, total, offers; /* offers: of all candidates for all items */
     bool has_served; /* a case of this phase: a budget that is gone still buys the largest one */
     double spread;   /* sum of the weights of the planned items that are still to come */

@@ -3,9 +3,10 @@
  * make_trace [--events|--windows] FILE CALL...: a trace of calls that nobody made, so that a device
  * can be tried without an application. --events: in order, one after the other, again and again;
  * --windows: kernels of a graph that does so, with another kernel behind each call. Else counts.
- * CALL is ENTRY:DTYPE:TRANS:MxNxK[xBATCH]:CALLS, for instance
+ * CALL is ENTRY:DTYPE:TRANS:MxNxK[xBATCH]:CALLS[:FLAGS], for instance
  * cublasGemmEx:bf16:TN:4096x16x4096:1000 (column-major, as cuBLAS has it), or for adds
- * cublasAxpyEx:bf16:NN:4096x1x1:1000 and cublasSgeam:f32:NN:512x64x1:10.
+ * cublasAxpyEx:bf16:NN:4096x1x1:1000 and cublasSgeam:f32:NN:512x64x1:10. FLAGS are letters: a alpha
+ * is neither 0 nor 1, o beta is 1, b neither, g matrices have gaps.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,6 +44,48 @@ static uint8_t op_of(const char *entry)
     return adds ? TILEWISE_OP_ADD : strstr(entry, "gemv") ? TILEWISE_OP_GEMV : TILEWISE_OP_GEMM;
 }
 
+/* Where the last field of digits begins, behind its colon; NULL: there is none. */
+static const char *find_calls(const char *text)
+{
+    const char *at = strrchr(text, ':');
+    if (at && (at[1] < '0' || at[1] > '9'))
+        for (at--; at > text && *at != ':'; at--)
+            continue;
+    return at;
+}
+
+static void add_gaps(struct tilewise_signature *s)
+{
+    s->lda += s->lda ? 3 : 0;
+    s->ldb += s->n > 1 ? 1 : 0;
+    s->ldc += s->n > 1 ? 5 : 0;
+    s->ldd = s->ldc;
+}
+
+/* Matrices one behind the other, gaps included. */
+static void set_strides(struct tilewise_signature *s)
+{
+    s->stride_a = s->lda * (s->trans_a ? s->m : s->k);
+    s->stride_b = s->ldb * (s->trans_b ? s->k : s->n);
+    s->stride_c = s->stride_d = s->ldc * s->n;
+}
+
+static void set_flags(struct tilewise_signature *s, const char *flags)
+{
+    if (strchr(flags, 'a'))
+        s->alpha = TILEWISE_SCALAR_OTHER;
+    if (strchr(flags, 'o'))
+        s->beta = TILEWISE_SCALAR_ONE;
+    if (strchr(flags, 'b'))
+        s->beta = TILEWISE_SCALAR_OTHER;
+    if (strpbrk(flags, "aob")) { /* then both are known */
+        s->alpha = s->alpha == TILEWISE_SCALAR_UNREAD ? TILEWISE_SCALAR_ONE : s->alpha;
+        s->beta = s->beta == TILEWISE_SCALAR_UNREAD ? TILEWISE_SCALAR_ZERO : s->beta;
+    }
+    if (strchr(flags, 'g'))
+        add_gaps(s);
+}
+
 static bool parse(const char *text, struct tilewise_signature *s, char *entry,
                   unsigned long long *calls)
 {
@@ -51,8 +94,8 @@ static bool parse(const char *text, struct tilewise_signature *s, char *entry,
     const char *shape = text;
     for (int colons = 0; *shape && colons < 3; shape++)
         colons += *shape == ':';
-    const char *count = strrchr(text, ':');
-    if (sscanf(text, "%63[^:]:%15[^:]:%c%c", entry, dtype, &ta, &tb) != 4 || count < shape ||
+    const char *count = find_calls(text);
+    if (sscanf(text, "%63[^:]:%15[^:]:%c%c", entry, dtype, &ta, &tb) != 4 || count < shape - 1 ||
         sscanf(shape, "%lldx%lldx%lldx%lld", &m, &n, &k, &batch) < 3 ||
         sscanf(count, ":%llu", calls) != 1)
         return false;
@@ -81,9 +124,6 @@ static bool parse(const char *text, struct tilewise_signature *s, char *entry,
         s->math_mode = 0;
     if (strstr(entry, "Strided") || (strstr(entry, "Lt") && batch > 1)) {
         s->batch_kind = TILEWISE_BATCH_STRIDED;
-        s->stride_a = m * k;
-        s->stride_b = k * n;
-        s->stride_c = s->stride_d = m * n;
     } else if (strstr(entry, "Batched"))
         s->batch_kind = TILEWISE_BATCH_POINTERS;
     if (s->op == TILEWISE_OP_GEMV) {
@@ -99,6 +139,10 @@ static bool parse(const char *text, struct tilewise_signature *s, char *entry,
         s->k = 1;
         s->ldb = s->ldc = s->ldd = n == 1 ? 1 : m;
     }
+    const char *flags = strchr(count + 1, ':');
+    set_flags(s, flags ? flags + 1 : "");
+    if (s->batch_kind == TILEWISE_BATCH_STRIDED)
+        set_strides(s);
     return true;
 }
 

@@ -365,7 +365,11 @@ def replayed(total, error, noise, call="FASTER") -> dict:
         "fidelity": {"by_events": False, "error": error},
         "candidates": [{"name": "tile", "call": call}],
     }
-    row = {"total": total, "median_abs_error": error, "why": None, "shapes": [{"error": error}]}
+    row = {
+        **{"status": "passed", "why": None, "source": "stream 1", "repeats": 10, "total": total},
+        **{"recorded_ns": 1e6, "replayed_ns": 1e6 * (total or 0)},
+        "shapes": [{"error": error, "recorded_ns": 30_000}],
+    }
     found = {"total": total, "median_abs_error": error, "same_kernel_share": 1.0}
     return {"shapes": [shape], "fidelity": {**found, "in_order": [row] if total else []}}
 
@@ -379,6 +383,62 @@ def test_replays_are_judged_in_order():
             assert all(check.ok for check in one.checks) is ok, (total, error)
 
 
+def test_stretches_weigh_as_often_as_they_were_recorded():
+    report = replayed(1.0, 0.01, 0.001)
+    rows = report["fidelity"]["in_order"]
+    rows.append(rows[0] | {"repeats": 1, "replayed_ns": 0.9e6, "total": 0.9})
+    for replays, ok in ((1, True), (10, False)):
+        rows[1]["repeats"] = replays
+        with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+            one = session(name)
+            replay_cases._in_order(one, "w", report)
+            assert one.checks[0].ok is ok, one.checks[0].detail
+
+
+def test_a_stretch_that_was_not_replayed_fails():
+    report = replayed(1.0, 0.01, 0.001)
+    rows = report["fidelity"]["in_order"]
+    rows.append(rows[0] | {"status": "timeout", "replayed_ns": None, "shapes": []})
+    with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+        one = session(name)
+        replay_cases._in_order(one, "w", report)
+        assert [check.ok for check in one.checks] == [False, True, True]
+
+
+def test_a_large_error_needs_a_reason():
+    for recorded_ns, ok in ((3_000, True), (30_000, False)):
+        report = replayed(1.0, 0.07, 0.001)
+        report["fidelity"]["in_order"][0]["shapes"][0]["recorded_ns"] = recorded_ns
+        with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
+            one = session(name)
+            replay_cases._in_order(one, "w", report)
+            assert one.checks[2].ok is ok
+
+
+def test_wrong_kernels_are_read_from_what_is_printed():
+    text = (
+        "   1  f32 gemm 40x24x50 NN col     10   2.9 %\n"
+        "      wrong_alpha_f32            failed       integer data: batch 0\n"
+        "        reproduce: tilewise replay --kernel wrong_alpha_f32 x.twt\n"
+        "      wrong_a_name_that_is_longer_than_its_column_f32 passed\n"
+        "      right_plain_f32            passed\n"
+        "      wrong_alpha_f32            not-verified a reason\n"
+    )
+    assert replay_cases._statuses(text) == {
+        "wrong_alpha_f32": {"failed", "not-verified"},
+        "wrong_a_name_that_is_longer_than_its_column_f32": {"passed"},
+        "right_plain_f32": {"passed"},
+    }
+
+
+def test_adds_of_pytorch_have_our_names():
+    text = (
+        '{"device": "x"}\n{"torch": "float32", "shape": [1024], "us": 2.0}\n'
+        '{"torch": "bfloat16", "shape": [16384, 1000], "us": 3.0}\n'
+    )
+    assert replay_cases._torch_adds(text) == {"f32 add 1024x1": 2.0, "bf16 add 1000x16384": 3.0}
+
+
 def test_a_replay_without_figures_passes_nothing():
     with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
         one = session(name)
@@ -387,7 +447,7 @@ def test_a_replay_without_figures_passes_nothing():
                                                     | {"same_kernel_share": None}})
         replay_cases._in_order(one, "w", nothing)
         replay_cases._noise(one, "w", nothing)
-        assert len(one.checks) == 5 and not any(check.ok for check in one.checks)
+        assert len(one.checks) == 6 and not any(check.ok for check in one.checks)
 
 
 def test_noise_above_the_limit_fails():
