@@ -100,7 +100,7 @@ def shape(calls, *candidates) -> dict:
         **{"op": "gemm", "dtype": "bf16", "m": 1, "n": 1, "k": 1, "batch": 1, "trans": "TN"},
         **{"entry": "cublasGemmEx", "calls": calls, "baseline_best": "lt#1"},
         "baseline_ns": {"recorded": 2000, "best": 1000},
-        "second_baseline": {"ns": 3000, "reason": None},
+        "second_baseline": {"ns": 3000, "ratio": 0.6666, "reason": None},
         "candidates": list(candidates),
     }
 
@@ -116,7 +116,19 @@ def test_rows_have_the_quickest_of_each():
         )
     )
     assert (row["cuTile"], row["cuTile kernel"], row["cuTile call"]) == (0.8, "cutile_b", "FASTER")
-    assert row["Triton ratio"] == 0.9 and row["ours"] is None and row["PyTorch"] == 3.0
+    assert row["Triton ratio"] == 0.9 and row["ours"] is None
+    assert (row["PyTorch"], row["PyTorch ratio"]) == (3.0, 0.667)
+
+
+def test_a_type_without_an_operator_is_no_failure():
+    def row(reason):
+        second = {"ns": None, "ratio": None, "reason": reason}
+        return shape(1) | {"second_baseline": second}
+
+    report = {"shapes": [shape(1), row("no PyTorch operator for i8"), row("out of memory")]}
+    found = cutile_cases._without_pytorch(report)
+    assert len(found) == 2
+    assert [bool(cutile_cases.NO_OPERATOR.match(why)) for _, why in found] == [True, False]
 
 
 def test_the_summary_is_weighed_by_time():
