@@ -217,11 +217,15 @@ static bool is_lockstep(struct causal_streams *s)
 }
 
 /* The last thing that the host asked for was to have something back, and it asked for nothing more
- * until it had it. */
+ * until it had it. When it asked is not recorded of copies, as a rule: behind the launch before, if
+ * the copy began behind it. */
 static bool is_read_back(const struct causal_streams *s, size_t j)
 {
     const struct causal_work *w = &s->window->work[s->launches[j].awaited];
-    return w->is_readback && causal_spans_launch(w) == s->launches[j - 1].at_ns;
+    uint64_t asked_ns = causal_spans_launch(w), before_ns = s->launches[j - 1].at_ns;
+    if (asked_ns == CAUSAL_NO_TIME)
+        return w->is_readback && w->start_ns >= before_ns;
+    return w->is_readback && asked_ns == before_ns;
 }
 
 /* Or it stopped for long, most of the time the GPU was at work, and it went on soon after. */
