@@ -8,9 +8,10 @@
   paced   f32, launched one by one by a host at a pace of its own, the GPU idle in between: the host
           waits for nothing
 
---seconds S: steps for so long, to be recorded. --rounds N: so many rounds in which the loop runs as it
-is, and then with a delay kernel behind every call of one kind; the last line of stdout is JSON: the
-seconds of each run, and how long the delays of a run were in total.
+Behind every call stands a delay kernel of no length, so that a longer one changes times and nothing
+else. --seconds S: steps for so long, to be recorded. --rounds N: so many rounds in which the loop runs
+as it is, and then with longer delays behind every call of one kind; the last line of stdout is JSON: the
+seconds of each run, and how much longer the delays of a run were in total.
 """
 
 import argparse
@@ -54,12 +55,11 @@ class Layers:
         return self.made[0, 0].item()
 
 
-def nothing() -> None:
-    pass
-
-
 def sleeper(cycles: int) -> Callable[[], None]:
     return lambda: torch.cuda._sleep(cycles)
+
+
+NO_LENGTH = sleeper(1)
 
 
 def graph_of(work: Callable[[], None]) -> torch.cuda.CUDAGraph:
@@ -145,18 +145,21 @@ def timed(loop: Loop, steps: int, graph: torch.cuda.CUDAGraph, behind_paced: Cal
 
 def measure(loop: Loop, rounds: int, steps: int) -> dict:
     delays = {kind: sleeper(cycles_of(delay)) for kind, delay in DELAYS_NS.items()}
-    plain = loop.graph(nothing, nothing)
+    plain = loop.graph(NO_LENGTH, NO_LENGTH)
     runs = {
-        "plain": (plain, nothing),
-        "chain": (loop.graph(delays["chain"], nothing), nothing),
-        "beside": (loop.graph(nothing, delays["beside"]), nothing),
+        "plain": (plain, NO_LENGTH),
+        "chain": (loop.graph(delays["chain"], NO_LENGTH), NO_LENGTH),
+        "beside": (loop.graph(NO_LENGTH, delays["beside"]), NO_LENGTH),
         "paced": (plain, delays["paced"]),
     }
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
             seconds[name].append(timed(loop, steps, *run))
-    injected = {kind: steps * CALLS[kind] * delay_s(kind, delays[kind]) for kind in delays}
+    injected = {
+        kind: steps * CALLS[kind] * (delay_s(kind, delay) - delay_s(kind, NO_LENGTH))
+        for kind, delay in delays.items()
+    }
     return {"steps": steps, "seconds": seconds, "injected_s": injected}
 
 
@@ -172,10 +175,10 @@ def main() -> int:
     if given.rounds:
         made = measure(loop, given.rounds, given.steps)
     if given.seconds:
-        graph = loop.graph(nothing, nothing)
+        graph = loop.graph(NO_LENGTH, NO_LENGTH)
         deadline = time.monotonic() + given.seconds
         while time.monotonic() < deadline:
-            loop.step(graph, nothing)
+            loop.step(graph, NO_LENGTH)
     print(json.dumps({"workload": "causal_steps", **made}))
     return 0
 
