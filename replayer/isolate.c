@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REAP_TRIES = 100 };
+enum { REAP_TRIES = 200, REAP_QUICK_TRIES = 20 };
 
 static double now_s(void)
 {
@@ -158,18 +158,20 @@ static bool start(struct isolate_worker *worker, const struct isolate_limits *li
     return false;
 }
 
-/* A child that closed its end without an answer is about to end. If it does not, it is ended. */
+/* A child that closed its end, or finds ours closed, is about to end, and what watches it (a
+ * sanitizer, a profiler) writes its report then. If it does not end, it is ended. */
 static int reap(struct isolate_worker *worker, bool kill_now)
 {
     int wait_status = 0;
     pid_t child = worker->child;
-    const struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+    const struct timespec quick = { .tv_nsec = 1000 * 1000 },
+                          pause = { .tv_nsec = 10 * 1000 * 1000 };
     close(worker->fd);
     *worker = (struct isolate_worker){ 0 };
     for (int i = 0; i < REAP_TRIES && !kill_now; i++) {
         if (waitpid(child, &wait_status, WNOHANG) == child)
             return wait_status;
-        nanosleep(&pause, NULL);
+        nanosleep(i < REAP_QUICK_TRIES ? &quick : &pause, NULL);
     }
     kill(child, SIGKILL);
     while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR)
@@ -224,13 +226,13 @@ void isolate_call(struct isolate_worker *worker, const struct isolate_job *job,
     else
         *end = (struct isolate_end){ .status = RESULT_PASSED };
     if (whole && retired)
-        reap(worker, true);
+        reap(worker, false);
 }
 
 void isolate_close(struct isolate_worker *worker)
 {
     if (worker->child)
-        reap(worker, true);
+        reap(worker, false);
 }
 
 /* The context of isolate_run() as a request. */

@@ -431,7 +431,7 @@ def sanitizer(session: Session) -> None:
         words = [program, "--tool", tool, "--target-processes", "all", "--error-exitcode", "86"]
         words += [session.tilewise, "replay", "--device", "cuda", "--mode", "check"]
         words += ["--time-share", "1", "--budget", "40", str(trace)]
-        status, text = _text(session, tool, words, 45)
+        status, text = _text(session, tool, words, 30)
         counts = [int(n) for n in re.findall(r"ERROR SUMMARY: (\d+) error", text)]
         hazards = [int(n) for n in re.findall(r"RACECHECK SUMMARY: (\d+) hazard", text)]
         found = counts + hazards
