@@ -248,13 +248,15 @@ static void keep_waits(struct causal_streams *s)
     }
 }
 
-/* The work of another stream that ended last before this one began. */
+/* The work of another stream that ended last before this one began. Where its launch is not known
+ * nothing else says why it began then, so the end may be as far away as a start from its launch. */
 static size_t find_other(const struct causal_streams *s, size_t at, size_t ended)
 {
     const struct causal_work *work = s->window->work;
+    uint64_t near_ns = s->nodes[at].launch == none ? LATENCY_NS : NEAR_NS;
     for (int looked = 0; ended-- > 0 && looked < LOOK_BACK; looked++) {
         const struct causal_work *w = &work[s->by_end[ended]];
-        if (w->end_ns + NEAR_NS < work[at].start_ns)
+        if (w->end_ns + near_ns < work[at].start_ns)
             return none;
         if (w->stream != work[at].stream && s->by_end[ended] < at)
             return s->by_end[ended];
