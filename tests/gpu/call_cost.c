@@ -206,7 +206,7 @@ int main(int argc, char **argv)
     if (argc > 2)
         learn_places(argv[2]);
     stay_on_one_processor();
-    for (int i = 0; i < CALL_ROUTINES; i++) {
+    for (int i = 0; i < CALL_PRODUCT; i++) {
         printf("%s", i ? ", " : "{");
         measure(call_routines[i].name, call_routines[i].run, &p, batches);
     }
