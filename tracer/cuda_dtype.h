@@ -16,18 +16,21 @@ struct cuda_compute {
 
 enum { CUDA_DTYPES = 64, CUDA_COMPUTE_FIRST = 64, CUDA_COMPUTES = 16 };
 
-/* By number; 0: not known. In two lines of the caches. */
+/* By number, the last ones for all other numbers; each less TILEWISE_UNKNOWN, so that it is 0 where
+ * we know nothing. In two lines of the caches. */
 static const struct {
-    _Alignas(HOT_LINE) uint8_t dtype[CUDA_DTYPES];
-    struct cuda_compute compute[CUDA_COMPUTES];
+    _Alignas(HOT_LINE) uint8_t dtype[CUDA_DTYPES + 1];
+    struct cuda_compute compute[CUDA_COMPUTES + 1];
 } cuda_known = {
-#define X(number, ours) .dtype[number] = TILEWISE_##ours,
+#define LESS_UNKNOWN(id) (uint8_t)(TILEWISE_##id ^ TILEWISE_UNKNOWN)
+#define X(number, ours)  .dtype[number] = LESS_UNKNOWN(ours),
     CUDA_DTYPE_LIST(X)
 #undef X
 #define X(number, in, scalar)                                                                      \
-    .compute[number - CUDA_COMPUTE_FIRST] = { TILEWISE_##in, TILEWISE_##scalar },
+    .compute[number - CUDA_COMPUTE_FIRST] = { LESS_UNKNOWN(in), LESS_UNKNOWN(scalar) },
         CUDA_COMPUTE_LIST(X)
 #undef X
+#undef LESS_UNKNOWN
 };
 
 /* The table will be asked when the real function has returned. */
@@ -39,15 +42,16 @@ static inline void cuda_dtype_soon(void)
 
 static inline uint8_t cuda_dtype(int type)
 {
-    uint8_t found = type >= 0 && type < CUDA_DTYPES ? cuda_known.dtype[type] : 0;
-    return found ? found : TILEWISE_UNKNOWN;
+    unsigned at = (unsigned)type < CUDA_DTYPES ? (unsigned)type : CUDA_DTYPES;
+    return cuda_known.dtype[at] ^ TILEWISE_UNKNOWN;
 }
 
 static inline struct cuda_compute cuda_compute_of(int type)
 {
-    const struct cuda_compute unknown = { TILEWISE_UNKNOWN, TILEWISE_UNKNOWN };
     unsigned at = (unsigned)type - CUDA_COMPUTE_FIRST;
-    return at < CUDA_COMPUTES && cuda_known.compute[at].compute ? cuda_known.compute[at] : unknown;
+    struct cuda_compute found = cuda_known.compute[at < CUDA_COMPUTES ? at : CUDA_COMPUTES];
+    return (struct cuda_compute){ found.compute ^ TILEWISE_UNKNOWN,
+                                  found.scale ^ TILEWISE_UNKNOWN };
 }
 
 static inline uint8_t cuda_compute(int type)

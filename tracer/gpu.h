@@ -56,8 +56,8 @@ struct gpu_place {
 };
 
 /* Kernels that the call launched, or the nodes that it made, were bound to a number: this is it. */
-static inline void gpu_name(enum gpu_mode mode, const struct tilewise_signature *key,
-                            bool is_captured)
+static HOT_NOT __attribute__((unused)) void
+gpu_name(enum gpu_mode mode, const struct tilewise_signature *key, bool is_captured)
 {
     struct tilewise_signature named = *key;
     if (is_captured)

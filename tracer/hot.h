@@ -20,6 +20,9 @@ enum { HOT_LINE = 64 };
 extern const char __start_tilewise_text[] __attribute__((visibility("hidden")));
 extern const char __stop_tilewise_text[] __attribute__((visibility("hidden")));
 
+/* What is rarely called from there lies elsewhere. */
+#define HOT_NOT __attribute__((noinline, cold))
+
 /* No access: any address will do. */
 static inline void hot_soon(const void *address)
 {

@@ -278,8 +278,8 @@ static __attribute__((noinline)) void record_untimed(struct thread *t, uint32_t 
     thread_add(table_count(&t->table, entry, ns) ? &t->untimed : &t->dropped[LOSS_NO_MEMORY]);
 }
 
-static __attribute__((noinline)) int32_t
-find_in_phase(struct thread *t, const struct tilewise_signature *key, uint8_t phase)
+static HOT_NOT int32_t find_in_phase(struct thread *t, const struct tilewise_signature *key,
+                                     uint8_t phase)
 {
     struct tilewise_signature in_phase = tap_in_phase(key, phase);
     return table_find_next(&t->table, &in_phase);

@@ -20,7 +20,7 @@ static cublasStatus_t missing(void)
 }
 
 /* A handle that no setter told us about: ask the library that it belongs to, once. */
-static struct handle_state ask_for_state(const void *handle, const void *real)
+static HOT_NOT struct handle_state ask_for_state(const void *handle, const void *real)
 {
     struct handle_state state = { 0 };
     struct elf_object library;
@@ -56,6 +56,8 @@ static struct handle_state state_of(const void *handle, const void *real)
 static uint16_t math_that_matters(uint16_t math, uint8_t dtype)
 {
     uint16_t mode = math & 15;
+    if (__builtin_expect(mode == 0, 1))
+        return math & 0xf0;
     bool single = dtype == TILEWISE_F32 || dtype == TILEWISE_C64;
     bool two = dtype == TILEWISE_F64 || dtype == TILEWISE_C128;
     if (!single && mode == MATH_TF32)
@@ -68,7 +70,7 @@ static uint16_t math_that_matters(uint16_t math, uint8_t dtype)
 }
 
 /* Hash of type numbers that we do not know, to tell their calls apart. */
-static uint16_t strange(const struct cublas_call *c)
+static HOT_NOT uint16_t strange(const struct cublas_call *c)
 {
     uint32_t hash = (uint32_t)c->type_a * 31 + (uint32_t)c->type_b * 7 + (uint32_t)c->type_c +
                     (uint32_t)c->compute_type * 131;
@@ -88,8 +90,9 @@ static void set_types(struct tilewise_signature *key, const struct cublas_call *
     key->math_mode = (uint16_t)(math | c->compute_type << 8);
     if ((math & 15) == MATH_TF32 && key->compute == TILEWISE_F32)
         key->compute = TILEWISE_TF32;
-    if (key->dtype_a == TILEWISE_UNKNOWN || key->dtype_b == TILEWISE_UNKNOWN ||
-        key->dtype_c == TILEWISE_UNKNOWN || key->compute == TILEWISE_UNKNOWN)
+    bool is_known = (key->dtype_a != TILEWISE_UNKNOWN) & (key->dtype_b != TILEWISE_UNKNOWN) &
+                    (key->dtype_c != TILEWISE_UNKNOWN) & (key->compute != TILEWISE_UNKNOWN);
+    if (!is_known)
         key->flags |= strange(c);
 }
 
