@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/plan_add.h"
 #include "replayer/verify.h"
 
 static const uint64_t memory_when_unknown_bytes = 1u << 30;
@@ -36,9 +37,9 @@ static void resolve_scalars(struct plan_item *item)
         s->alpha = TILEWISE_SCALAR_ONE;
     if (s->beta == TILEWISE_SCALAR_UNREAD)
         s->beta = s->op == TILEWISE_OP_ADD ? TILEWISE_SCALAR_ONE : TILEWISE_SCALAR_ZERO;
-    snprintf(item->reason, sizeof item->reason,
-             "alpha and beta were not recorded: replayed as %d "
-             "and %d",
+    size_t used = strlen(item->reason); /* what else was assumed */
+    snprintf(item->reason + used, sizeof item->reason - used,
+             "%salpha and beta were not recorded: replayed as %d and %d", used ? "; " : "",
              s->alpha == TILEWISE_SCALAR_ONE, s->beta == TILEWISE_SCALAR_ONE);
 }
 
@@ -170,12 +171,13 @@ static bool copy_items(struct plan *plan, const struct summary *summary,
         item->entry = name;
         plan->nitems = i + 1;
         item->signature = from->signature;
-        item->alpha = from->signature.alpha;
-        item->beta = from->signature.beta;
         item->signature.entry = options->entry ? options->entry(name) : 0;
         item->on_gpu = options->is_on_gpu && options->is_on_gpu(summary, &from->signature);
         if (item->signature.batch_kind == TILEWISE_BATCH_NONE)
             item->signature.batch = 1;
+        item->recorded = item->signature;
+        item->recorded.entry = 0;
+        plan_add_resolve(item, summary, (uint32_t)i, options->entry);
         item->calls = from->calls;
         item->time_ns = from->time_ns;
         item->time_share = summary->time_ns ? (double)from->time_ns / (double)summary->time_ns : 0;
@@ -201,11 +203,7 @@ enum status plan_build(struct plan **out, const struct summary *summary,
 
 struct tilewise_signature plan_recorded(const struct plan_item *item)
 {
-    struct tilewise_signature s = item->signature;
-    s.entry = 0;
-    s.alpha = item->alpha;
-    s.beta = item->beta;
-    return s;
+    return item->recorded;
 }
 
 void plan_free(struct plan *plan)

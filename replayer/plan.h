@@ -20,9 +20,9 @@ enum plan_fate {
 struct plan_item {
     /* As it will be replayed: entry 0, batch at least 1, alpha and beta of a known class. */
     struct tilewise_signature signature;
-    uint8_t alpha, beta; /* class as recorded: the name of the row in results */
-    const char *entry;   /* entry point; lives as long as the plan */
-    bool on_gpu;         /* the call only enqueues its work there */
+    struct tilewise_signature recorded; /* entry 0: the name of the row in results */
+    const char *entry;                  /* entry point; lives as long as the plan */
+    bool on_gpu;                        /* the call only enqueues its work there */
     uint64_t calls;
     uint64_t time_ns;   /* recorded: of the calls; of work on a GPU that of the kernels, where the
                            trace has any */

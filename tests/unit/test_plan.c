@@ -321,3 +321,69 @@ Test(plan, other_work_is_named)
     cr_assert_eq(strncmp(plan->items[0].reason, "attention is counted", 20), 0);
     plan_free(plan);
 }
+
+/* ---- adds that the recorder knows by the name of their operator ---- */
+
+static struct plan *plan_of_add(const char *kernel, uint16_t flags)
+{
+    static const char *strings[] = { "", "aten::add", NULL };
+    static struct summary_kernel kernels[2];
+    struct trace *t = trace();
+    struct tilewise_signature *s = add_row(t, 10);
+    *s = (struct tilewise_signature){ .op = TILEWISE_OP_ADD,
+                                      .layout = TILEWISE_ROW_MAJOR,
+                                      .dtype_a = TILEWISE_UNKNOWN,
+                                      .dtype_b = TILEWISE_UNKNOWN,
+                                      .dtype_c = TILEWISE_UNKNOWN,
+                                      .dtype_d = TILEWISE_UNKNOWN,
+                                      .compute = TILEWISE_UNKNOWN,
+                                      .alpha = TILEWISE_SCALAR_UNREAD,
+                                      .beta = TILEWISE_SCALAR_ONE,
+                                      .flags = (uint16_t)(TILEWISE_NOT_REPLAYABLE | flags),
+                                      .m = 64,
+                                      .n = 100,
+                                      .k = 1,
+                                      .batch = 1,
+                                      .entry = 1 };
+    strings[2] = kernel;
+    kernels[0] = (struct summary_kernel){ .name = 1, .signature = 7 };
+    kernels[1] = (struct summary_kernel){ .name = 2, .signature = 0 };
+    t->summary.strings = strings;
+    t->summary.nstrings = 3;
+    t->summary.kernels = kernels;
+    t->summary.nkernels = 2;
+    return build(t, 1, plenty);
+}
+
+static const char add_kernel[] =
+    "_ZN2at6native29vectorized_elementwise_kernelILi8ENS0_15CUDAFunctor"
+    "_addIN3c108BFloat16EEESt5arrayIPcLm3EEEEviT0_T1_";
+
+Test(plan, add_of_pytorch_has_the_type_of_its_kernel)
+{
+    struct plan *plan = plan_of_add(add_kernel, 0);
+    const struct plan_item *item = &plan->items[0];
+    cr_assert_eq(item->fate, PLAN_MEASURE, "%s", item->reason);
+    cr_assert_eq(item->signature.dtype_b, TILEWISE_BF16);
+    cr_assert_eq(item->signature.m, 6400);
+    cr_assert_eq(item->signature.alpha, TILEWISE_SCALAR_ONE);
+    cr_assert_not_null(strstr(item->reason, "kernel"));
+    cr_assert_not_null(strstr(item->reason, "; alpha"));
+    struct tilewise_signature recorded = plan_recorded(item);
+    cr_assert_eq(recorded.dtype_b, TILEWISE_UNKNOWN); /* the row keeps its name */
+    cr_assert_eq(recorded.n, 100);
+    plan_free(plan);
+}
+
+Test(plan, add_of_unknown_type_is_not_guessed)
+{
+    static const char *const kernels[] = { "CUDAFunctor_addIlE", "CUDAFunctorOnSelf_addIfE", "" };
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        struct plan *plan = plan_of_add(kernels[i], 0);
+        cr_assert_eq(plan->items[0].fate, PLAN_UNSUPPORTED, "%s", kernels[i]);
+        plan_free(plan);
+    }
+    struct plan *plan = plan_of_add(add_kernel, 1 << TILEWISE_OTHER_SHIFT); /* broadcast */
+    cr_assert_eq(plan->items[0].fate, PLAN_UNSUPPORTED);
+    plan_free(plan);
+}

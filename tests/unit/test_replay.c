@@ -131,7 +131,7 @@ static void add_item(int64_t m, uint64_t time_ns, enum plan_fate fate)
     struct plan_item *item = &items[plan.nitems];
     *item = (struct plan_item){
         .signature = fixture_gemm(TILEWISE_F32, m, 4, 4),
-        .alpha = TILEWISE_SCALAR_ONE,
+        .recorded = fixture_gemm(TILEWISE_F32, m, 4, 4),
         .entry = "cblas_sgemm",
         .calls = 10,
         .time_ns = time_ns,
