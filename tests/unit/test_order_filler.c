@@ -97,6 +97,22 @@ Test(order_filler, ends_with_what_the_next_call_reads)
     cr_assert_leq(last.hot_bytes, usual.near_bytes);
 }
 
+Test(order_filler, vectors_are_aligned_wherever_activations_lie)
+{
+    _Alignas(256) char activations[4096];
+    struct order_filler f = filler_of(3e4, false);
+    for (size_t at = 0; at < 32; at++) {
+        time_of(&f, activations + at, 100);
+        cr_assert_eq((uintptr_t)last.hot % 16, 0);
+        cr_assert_eq(last.hot_bytes % 16, 0);
+        cr_assert_geq(last.hot_bytes, 64);
+        cr_assert_geq((char *)last.hot, activations + at);
+        cr_assert_leq((char *)last.hot + last.hot_bytes, activations + at + 100);
+    }
+    time_of(&f, activations + 1, 3);
+    cr_assert_eq(last.hot_bytes, 0);
+}
+
 Test(order_filler, the_shortest_recorded_work_does_nothing)
 {
     struct order_filler_options options = usual;
