@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -33,10 +34,12 @@ static const struct option_row rows[] = {
 static const struct usage usage = {
     .command = "top",
     .args = "DIR",
-    .doc = "Watch traces being written: calls a second, the hottest shapes, coverage, losses, GPU "
-           "time, and how old the last frame is.\v"
-           "DIR is what record -o or TILEWISE_OUT names. Ctrl-C ends it; the recorded program is "
-           "not touched. A frame comes every second at most.",
+    .doc =
+        "Watch traces being written: calls a second, the hottest shapes, coverage, losses, GPU "
+        "time, and how old the last frame is.\v"
+        "DIR is what record -o or TILEWISE_OUT names. Shapes go by the time of their calls; once "
+        "windows of GPU time were recorded, by that of their kernels. Ctrl-C ends it; the "
+        "recorded program is not touched. A frame comes every second at most.",
     .options = rows,
     .min_args = 1,
     .max_args = 1,
@@ -50,87 +53,118 @@ static void stop(int number)
     stopped = 1;
 }
 
-/* A line of the screen; what an older view left behind it is erased. */
-static void end_line(bool screen)
+/* A view is a list of lines; on a screen each is cut at its edge, and what an older view left
+ * behind it is erased. */
+struct page {
+    bool is_screen;
+    size_t columns; /* 0: as long as they are */
+};
+
+static void line(const struct page *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void line(const struct page *p, const char *format, ...)
 {
-    fputs(screen ? "\033[K\n" : "\n", stdout);
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    printf("%.*s%s", p->columns ? (int)p->columns : (int)sizeof text, text,
+           p->is_screen ? "\033[K\n" : "\n");
 }
 
-static void print_losses(const struct trace_counters *c, bool screen)
+static void print_losses(const struct trace_counters *c, const struct page *p)
 {
+    char causes[256] = "";
     double coverage = c->seen ? (double)c->recorded / (double)c->seen : NAN;
-    printf("coverage of calls %s; lost %s",
-           words_share(isnan(coverage) ? coverage : floor(coverage * 1e3) / 1e3),
-           words_count(loss_total(c)));
     for (unsigned cause = 0; cause < LOSS_MAX; cause++)
-        if (c->dropped[cause])
-            printf(", %s %s", loss_name(cause) ? loss_name(cause) : "unknown",
-                   words_count(c->dropped[cause]));
-    if (c->failed)
-        printf("; failed calls %s", words_count(c->failed));
-    end_line(screen);
+        if (c->dropped[cause]) {
+            size_t used = strlen(causes);
+            snprintf(causes + used, sizeof causes - used, ", %s %s",
+                     loss_name(cause) ? loss_name(cause) : "unknown",
+                     words_count(c->dropped[cause]));
+        }
+    line(p, "coverage of calls %s; lost %s%s%s%s",
+         words_share(isnan(coverage) ? coverage : floor(coverage * 1e3) / 1e3),
+         words_count(loss_total(c)), causes, c->failed ? "; failed calls " : "",
+         c->failed ? words_count(c->failed) : "");
 }
 
-static void print_gpu(const struct gpu_totals *g, bool screen)
+static void print_gpu(const struct live_view *v, const struct page *p)
 {
-    if (g->windows == 0)
-        printf("GPU time: not measured");
-    else
-        printf("GPU time: %s windows of %s together, busy %s; kernels %s, without a record %s",
-               words_count(g->windows), words_ns((double)g->window_ns),
-               words_share(g->window_ns ? (double)g->busy_ns / (double)g->window_ns : NAN),
-               words_count(g->launches), words_count(g->dropped));
-    end_line(screen);
+    const struct gpu_totals *g = &v->gpu;
+    if (g->windows == 0) {
+        line(p, "GPU time: not measured");
+        return;
+    }
+    line(p, "GPU time: %s windows of %s together, busy %s; kernels %s, without a record %s",
+         words_count(g->windows), words_ns((double)g->window_ns),
+         words_share(g->window_ns ? (double)g->busy_ns / (double)g->window_ns : NAN),
+         words_count(g->launches), words_count(g->dropped));
 }
 
-static void print_head(const char *directory, const struct live_view *v, bool screen)
+static void print_head(const char *directory, const struct live_view *v, const struct page *p)
 {
     struct fault name; /* replaces control bytes */
+    char age[64] = "not there yet";
     fault_set(&name, ST_OK, "%.200s", directory);
-    printf("tilewise top: %s", name.text);
-    end_line(screen);
-    printf("%zu trace%s, %zu being written, %zu unreadable; %s bytes, %s damaged stretches",
-           v->files, v->files == 1 ? "" : "s", v->running, v->unreadable, words_count(v->bytes),
-           words_count(v->damage));
-    end_line(screen);
-    printf("calls %s, %s a second; last frame ", words_count(v->counters.recorded),
-           words_count((uint64_t)v->calls_per_s));
-    if (isnan(v->age_s))
-        printf("not there yet");
-    else
-        printf("%.1f s ago%s", v->age_s, v->running && v->age_s > 5 ? " (STALE)" : "");
-    end_line(screen);
-    print_losses(&v->counters, screen);
-    print_gpu(&v->gpu, screen);
+    if (!isnan(v->age_s))
+        snprintf(age, sizeof age, "%.1f s ago%s", v->age_s,
+                 v->running && v->age_s > 5 ? " (STALE)" : "");
+    line(p, "tilewise top: %s", name.text);
+    line(p, "%zu trace%s, %zu being written, %zu unreadable; %s bytes, %s damaged stretches",
+         v->files, v->files == 1 ? "" : "s", v->running, v->unreadable, words_count(v->bytes),
+         words_count(v->damage));
+    line(p, "calls %s, %s a second; last frame %s%s", words_count(v->counters.recorded),
+         words_count((uint64_t)v->calls_per_s), age,
+         v->files && v->running == 0 && v->unreadable < v->files ? "; the recording has ended"
+                                                                 : "");
+    print_losses(&v->counters, p);
+    print_gpu(v, p);
 }
 
-static void print_rows(const struct live_view *v, size_t most, bool screen)
+/* All of it, and what of it is known to belong to recorded calls. */
+static double total_ns(const struct live_view *v)
 {
-    uint64_t total = 0;
-    for (size_t i = 0; i < v->nrows; i++)
-        total += v->rows[i].time_ns;
-    end_line(screen);
-    printf("%-11s %-6s %-26s %-5s %14s %12s %10s %8s", "op", "dtype", "shape", "trans", "calls",
-           "calls/s", "mean", "time");
-    end_line(screen);
-    for (size_t i = 0; i < v->nrows && i < most; i++) {
-        const struct live_row *r = &v->rows[i];
-        printf("%-11s %-6s %-26s %-5s %14s %12s %10s %8s", tilewise_op_name(r->shape.op),
-               tilewise_dtype_name(shape_dtype(&r->shape)), words_shape(&r->shape),
-               words_trans(&r->shape), words_count(r->calls), words_count((uint64_t)r->calls_per_s),
-               words_ns((double)r->time_ns / (double)r->calls),
-               words_share(total ? (double)r->time_ns / (double)total : NAN));
-        end_line(screen);
+    double total = 0;
+    for (size_t i = 0; i < v->nrows; i++) {
+        double time_ns = live_time_ns(v, &v->rows[i]);
+        total += isnan(time_ns) ? 0 : time_ns;
     }
+    return total;
 }
 
-static size_t room(void)
+static void print_row(const struct live_view *v, const struct live_row *r, double total,
+                      const struct page *p)
 {
-    struct winsize size;
-    size_t height = LINES_DEFAULT;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > HEAD_LINES)
-        height = size.ws_row;
-    return lines ? (size_t)lines : height - HEAD_LINES;
+    char shape[24];
+    double time_ns = live_time_ns(v, r);
+    snprintf(shape, sizeof shape, "%s", words_shape(&r->shape));
+    line(p, "%-15s %-23s %-2s %11s %8s %8s %7s",
+         words_operation(r->shape.op, shape_dtype(&r->shape)), shape, words_trans(&r->shape),
+         words_count(r->calls), words_count((uint64_t)r->calls_per_s),
+         words_ns(time_ns / (double)r->calls), words_share(total > 0 ? time_ns / total : NAN));
+}
+
+static void print_rows(const struct live_view *v, size_t most, const struct page *p)
+{
+    double total = total_ns(v);
+    line(p, "%s", "");
+    line(p, "%-15s %-23s %-2s %11s %8s %8s %7s", "operation", "shape (m x n x k)", "tr", "calls",
+         "calls/s", v->kernel_ns ? "GPU mean" : "mean", v->kernel_ns ? "GPU" : "time");
+    for (size_t i = 0; i < v->nrows && i < most; i++)
+        print_row(v, &v->rows[i], total, p);
+}
+
+/* The page as it is now, and how many shapes it has room for. */
+static struct page measure(bool is_screen, size_t *shapes)
+{
+    struct winsize size = { 0 };
+    bool known = is_screen && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    size_t height = known && size.ws_row > HEAD_LINES ? size.ws_row : LINES_DEFAULT;
+    *shapes = lines ? (size_t)lines : height - HEAD_LINES;
+    return (struct page){ is_screen, known ? size.ws_col : 0 };
 }
 
 static enum status show(struct live *l, const char *directory, bool screen, struct fault *fault)
@@ -139,10 +173,12 @@ static enum status show(struct live *l, const char *directory, bool screen, stru
     enum status st = live_poll(l, &view, fault);
     if (st != ST_OK)
         return st;
+    size_t shapes;
+    struct page page = measure(screen, &shapes);
     if (screen)
         fputs("\033[H", stdout);
-    print_head(directory, &view, screen);
-    print_rows(&view, room(), screen);
+    print_head(directory, &view, &page);
+    print_rows(&view, shapes, &page);
     if (screen)
         fputs("\033[J", stdout);
     fflush(stdout); /* main says what is wrong with it */

@@ -14,7 +14,8 @@
 enum { FILES_MAX = 4096 };
 
 struct sums {
-    uint64_t calls, time_ns, before; /* before: calls at the poll before */
+    uint64_t calls, time_ns, gpu_calls, gpu_ns;
+    uint64_t before; /* calls at the poll before */
 };
 
 struct file {
@@ -24,6 +25,7 @@ struct file {
     size_t nsums;
     uint64_t end_ns, before_ns; /* of the last frame; at the poll before */
     struct gpu_totals gpu;
+    uint64_t kernel_ns;
 };
 
 struct live {
@@ -132,6 +134,14 @@ static void add_frame(struct file *f, const struct reader_frame *frame)
         f->sums[frame->counts[i].signature].calls += frame->counts[i].calls;
         f->sums[frame->counts[i].signature].time_ns += frame->counts[i].sum_ns;
     }
+    for (size_t i = 0; i < frame->nkernels; i++) {
+        const struct gpu_kernel *k = &frame->kernels[i];
+        f->kernel_ns += k->sum_ns;
+        if (k->signature == GPU_NO_SIGNATURE)
+            continue;
+        f->sums[k->signature].gpu_calls += k->calls;
+        f->sums[k->signature].gpu_ns += k->sum_ns;
+    }
     if (frame->gpu_totals)
         f->gpu = *frame->gpu_totals;
     f->end_ns = frame->end_ns;
@@ -184,6 +194,7 @@ static void view_file(struct live_view *v, const struct file *f)
         if (f->end_ns)
             v->age_s = fmin(v->age_s, age_of(&shard[i])); /* fmin drops a NaN */
     }
+    v->kernel_ns += f->kernel_ns;
     v->gpu.launches += f->gpu.launches;
     v->gpu.records += f->gpu.records;
     v->gpu.dropped += f->gpu.dropped;
@@ -205,6 +216,8 @@ static size_t add_rows(struct live *l, const struct file *f, size_t used)
                 .shape = shape_project(&all[i], &raw),
                 .calls = s->calls,
                 .time_ns = s->time_ns,
+                .gpu_calls = s->gpu_calls,
+                .gpu_ns = s->gpu_ns,
                 .calls_per_s = seconds > 0 ? (double)(s->calls - s->before) / seconds : 0,
             };
     }
@@ -217,11 +230,21 @@ static int by_shape(const void *a, const void *b)
     return memcmp(&x->shape, &y->shape, sizeof x->shape);
 }
 
-static int by_time(const void *a, const void *b)
+double live_time_ns(const struct live_view *v, const struct live_row *row)
+{
+    if (v->kernel_ns == 0)
+        return (double)row->time_ns;
+    return row->gpu_calls ? (double)row->gpu_ns / (double)row->gpu_calls * (double)row->calls : NAN;
+}
+
+static int by_time(const void *a, const void *b, void *view)
 {
     const struct live_row *x = a, *y = b;
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? 1 : -1;
+    double time_x = live_time_ns(view, x), time_y = live_time_ns(view, y);
+    time_x = isnan(time_x) ? -1 : time_x;
+    time_y = isnan(time_y) ? -1 : time_y;
+    if (time_x < time_y || time_x > time_y)
+        return time_x < time_y ? 1 : -1;
     if (x->calls != y->calls)
         return x->calls < y->calls ? 1 : -1;
     return by_shape(a, b);
@@ -246,11 +269,13 @@ static enum status view_rows(struct live *l, struct live_view *v)
         if (same && by_shape(same, row) == 0) {
             same->calls += row->calls;
             same->time_ns += row->time_ns;
+            same->gpu_calls += row->gpu_calls;
+            same->gpu_ns += row->gpu_ns;
             same->calls_per_s += row->calls_per_s;
         } else
             l->rows[v->nrows++] = *row;
     }
-    qsort(l->rows, v->nrows, sizeof *l->rows, by_time);
+    qsort_r(l->rows, v->nrows, sizeof *l->rows, by_time, v);
     v->rows = l->rows;
     return ST_OK;
 }
