@@ -47,7 +47,7 @@ static void row(FILE *out, const struct analysis_group *g, size_t number)
         g->shape_class ? " · " : "", g->shape_class ? g->shape_class : "");
     html_verdict(out, g);
     fprintf(out, "</td><td>%s</td><td>%s</td><td>%s", words_count(g->calls),
-            words_real(h->busy_share, 3),
+            words_real(h->is_of_launches ? NAN : h->busy_share, 3),
             h->method == HEAT_CAUSAL || isnan(h->value) ? "" : "\xe2\x89\xa4 ");
     interval(out, h->value, h->lo, h->hi);
     fprintf(out,

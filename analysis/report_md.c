@@ -110,7 +110,7 @@ static void matrix_row(const struct analysis_group *g, FILE *out)
     fprintf(out, "| %s%s%s | %s | %s | %s%s | %s | %s | %s | %" PRIu64,
             words_operation(g->op, g->dtype), g->shape_class ? " " : "",
             g->shape_class ? g->shape_class : "", words_count(g->calls),
-            words_real(h->busy_share, 3),
+            words_real(h->is_of_launches ? NAN : h->busy_share, 3),
             h->method == HEAT_CAUSAL || isnan(h->value) ? "" : "\xe2\x89\xa4 ",
             interval(h->value, h->lo, h->hi, heat), words_level(heat_level_name(h->level)),
             words_level(stability_level_name(g->stability.level)),
@@ -132,7 +132,8 @@ static void classes(const struct analysis *a, FILE *out)
 {
     size_t shown = 0;
     for (size_t i = 0; i < a->nclasses && shown < CLASSES; i++) {
-        if (!(a->classes[i].heat.busy_share >= least_share))
+        const struct heat *h = &a->classes[i].heat;
+        if (h->is_of_launches || !(h->busy_share >= least_share))
             continue;
         if (shown++ == 0)
             fprintf(out, "\nBy class of shape:\n\n%s", matrix_head);
@@ -152,7 +153,8 @@ static void matrix(const struct analysis *a, FILE *out)
     fputs(
         "\n- heat: how much shorter the whole would be if the operation took no time, by "
         "replaying the recorded timeline, with its 95 % interval; \xe2\x89\xa4: its share of the "
-        "time, an upper bound. busy: its share of the time in which anything ran.\n"
+        "time, an upper bound. busy: its share of the time in which anything ran, not known of "
+        "work on a GPU that was not timed.\n"
         "- eff.: effective number of shapes. k90: shapes that hold 90 % of the time. cov05: share "
         "of the next window's time that the shapes known so far hold, 5th percentile, with its "
         "95 % interval; padded: once sizes are rounded up as serving engines do.\n"
