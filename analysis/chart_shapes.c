@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "analysis/chart.h"
-#include "analysis/mix.h"
-#include "analysis/shape.h"
 #include "analysis/shape_bins.h"
 #include "analysis/words.h"
 
@@ -97,118 +95,49 @@ void chart_histogram(const struct analysis *a, const struct analysis_group *g,
     fputs("</svg></figure>\n", out);
 }
 
-/* The shapes of a group and the strip (0..STRIPS - 1, STRIPS for all others) that shows each. */
-struct strips {
-    int *of_signature;       /* per signature of the summary; -1: not in the group */
-    double *call_ns;         /* mix_call_ns, per signature of the summary */
-    uint32_t member[STRIPS]; /* a signature of each strip's shape */
-    size_t count, shapes;
-};
-
-static bool find_call_ns(const struct analysis *a, const struct analysis_group *g,
-                         struct strips *strips)
+/* One window: a cell per strip, as strong as its share of the group's time in that window. */
+static void column(FILE *out, const double *part, size_t strips, double x, double width)
 {
-    double *call_ns = malloc((g->nmembers + 1) * sizeof *call_ns);
-    strips->call_ns = calloc(a->summary->nsignatures + 1, sizeof *strips->call_ns);
-    bool found = call_ns && strips->call_ns;
-    if (found) {
-        mix_call_ns(a->summary, g->members, g->nmembers, call_ns);
-        for (size_t i = 0; i < g->nmembers; i++)
-            strips->call_ns[g->members[i]] = call_ns[i];
-    }
-    free(call_ns);
-    return found;
+    for (size_t i = 0; i < strips; i++)
+        if (part[i] > 0)
+            fprintf(out,
+                    "<rect class=\"cell\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"15\" "
+                    "fill-opacity=\"%.2f\"/>",
+                    x, 4 + 18 * i, width, 0.08 + 0.92 * part[i]);
 }
 
-/* Members come in order of time, so the first ones to bring a new shape are nearly the largest:
- * shapes are ranked by the time of all their signatures. */
-static bool find_strips(const struct analysis *a, const struct analysis_group *g,
-                        struct strips *strips)
+static void strips(const struct analysis *a, const struct shape_shares *shares, size_t shown,
+                   const double *part, FILE *out)
 {
-    const struct shape_rule raw = { .grain = SHAPE_RAW };
-    uint32_t *key = calloc(g->nmembers + 1, sizeof *key);
-    strips->of_signature = malloc((a->summary->nsignatures + 1) * sizeof(int));
-    size_t keys = key ? shape_number(a->summary, g->members, g->nmembers, &raw, key) : SIZE_MAX;
-    double *time_ns = keys == SIZE_MAX ? NULL : calloc(keys + 1, sizeof *time_ns);
-    if (!time_ns || !strips->of_signature) {
-        free(key);
-        free(time_ns);
-        return false;
-    }
-    memset(strips->of_signature, 0xff, (a->summary->nsignatures + 1) * sizeof(int));
-    for (size_t i = 0; i < g->nmembers; i++) {
-        const struct summary_signature *row = &a->summary->signatures[g->members[i]];
-        time_ns[key[i]] += mix_time_ns(strips->call_ns[g->members[i]], row->calls, row->time_ns);
-        strips->of_signature[g->members[i]] = STRIPS;
-    }
-    for (strips->count = 0; strips->count < STRIPS && strips->count < keys; strips->count++) {
-        size_t best = 0;
-        for (size_t k = 1; k < keys; k++)
-            best = time_ns[k] > time_ns[best] ? k : best;
-        time_ns[best] = -1;
-        for (size_t i = g->nmembers; i > 0; i--)
-            if (key[i - 1] == best) {
-                strips->of_signature[g->members[i - 1]] = (int)strips->count;
-                strips->member[strips->count] = g->members[i - 1];
-            }
-    }
-    strips->shapes = keys;
-    free(key);
-    free(time_ns);
-    return true;
-}
-
-/* One window: a cell per strip, as dark as its share of the group's time in that window. */
-static void column(FILE *out, const struct analysis *a, size_t w, const struct strips *strips,
-                   double width)
-{
-    double time_ns[STRIPS + 1] = { 0 }, total = 0;
-    const struct summary_window *window = &a->summary->windows[w];
-    for (size_t i = 0; i < window->ncells; i++) {
-        const struct summary_cell *cell = &window->cells[i];
-        int strip = strips->of_signature[cell->signature];
-        if (strip >= 0) {
-            double cell_ns =
-                mix_time_ns(strips->call_ns[cell->signature], cell->calls, cell->time_ns);
-            time_ns[strip] += cell_ns;
-            total += cell_ns;
-        }
-    }
-    for (size_t i = 0; i <= STRIPS; i++) {
-        if (!(time_ns[i] > 0))
-            continue;
-        size_t place = i < STRIPS ? i : strips->count;
-        fprintf(out,
-                "<rect class=\"cell\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"15\" "
-                "fill-opacity=\"%.2f\"/>",
-                190 + width * (double)w, 4 + 18 * place, width, 0.08 + 0.92 * time_ns[i] / total);
-    }
+    size_t windows = a->summary->nwindows, lines = shown + (shares->count > shown);
+    double width = 565.0 / (double)windows;
+    fprintf(out,
+            "<figure><svg class=\"windows\" viewBox=\"0 0 760 %zu\" role=\"img\" aria-label=\""
+            "Shapes over time: %zu windows, one line per shape\">\n",
+            18 * lines + 8, windows);
+    for (size_t i = 0; i < shown; i++)
+        fprintf(out, "<text x=\"182\" y=\"%zu\" text-anchor=\"end\">%s</text>", 16 + 18 * i,
+                words_shape(&a->summary->signatures[shares->share[i].signature].signature));
+    if (lines > shown)
+        fprintf(out, "<text x=\"182\" y=\"%zu\" text-anchor=\"end\">%zu others</text>",
+                16 + 18 * shown, shares->count - shown);
+    for (size_t w = 0; w < windows; w++)
+        column(out, part + w * (shown + 1), lines, 190 + width * (double)w, width);
+    fprintf(out,
+            "</svg><figcaption>Shapes over time: %zu windows of equal numbers of calls, left "
+            "to right; the stronger, the larger the share of the operation's time in that "
+            "window.</figcaption></figure>\n",
+            windows);
 }
 
 void chart_windows(const struct analysis *a, const struct analysis_group *g, FILE *out)
 {
-    struct strips strips = { 0 };
-    size_t windows = a->summary->nwindows;
-    if (windows > 0 && find_call_ns(a, g, &strips) && find_strips(a, g, &strips)) {
-        size_t lines = strips.count + (strips.shapes > strips.count);
-        fprintf(out,
-                "<figure><svg class=\"windows\" viewBox=\"0 0 760 %zu\" role=\"img\" aria-label=\""
-                "Shapes over time: %zu windows, one line per shape\">\n",
-                18 * lines + 8, windows);
-        for (size_t i = 0; i < strips.count; i++)
-            fprintf(out, "<text x=\"182\" y=\"%zu\" text-anchor=\"end\">%s</text>", 16 + 18 * i,
-                    words_shape(&a->summary->signatures[strips.member[i]].signature));
-        if (lines > strips.count)
-            fprintf(out, "<text x=\"182\" y=\"%zu\" text-anchor=\"end\">%zu others</text>",
-                    16 + 18 * strips.count, strips.shapes - strips.count);
-        for (size_t w = 0; w < windows; w++)
-            column(out, a, w, &strips, 565.0 / (double)windows);
-        fprintf(out,
-                "</svg><figcaption>Shapes over time: %zu windows of equal numbers of calls, left "
-                "to right; the stronger, the larger the share of the operation's time in that "
-                "window.</figcaption></figure>\n",
-                windows);
-    }
-    free(strips.of_signature);
-    free(strips.call_ns);
+    struct shape_shares shares;
+    enum status st = shape_bins_shares(&shares, a, g);
+    size_t shown = st != ST_OK ? 0 : shares.count < STRIPS ? shares.count : STRIPS;
+    double *part = shown ? shape_bins_windows(a, &shares, shown, false) : NULL;
+    if (part && a->summary->nwindows > 0)
+        strips(a, &shares, shown, part, out);
+    free(part);
+    shape_bins_free_shares(&shares);
 }

@@ -34,6 +34,7 @@ static void row(FILE *out, const struct analysis_shape *shape, bool is_replayed)
         fprintf(out, "<br><small>%s</small>", words_row_view(s));
     fprintf(out, "</td><td class=\"t\">%s %s ", words_trans(s), is_row ? "row" : "col");
     escape_html(out, shape->entry);
+    fputs(s->flags & TILEWISE_IN_GRAPH ? ", in a graph" : "", out);
     fprintf(out, "</td><td>%s</td><td>%s</td><td>%s</td>", words_count(shape->calls),
             words_share(shape->time_share), words_ns(shape->work_ns / (double)shape->calls));
     if (is_replayed) {

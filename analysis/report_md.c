@@ -220,6 +220,7 @@ static void shape_row(const struct analysis_shape *shape, bool is_replayed, FILE
     fprintf(out, "| %s | %s | %s %s ", words_operation(s->op, shape_dtype(s)), words_shape(s),
             words_trans(s), s->layout == TILEWISE_ROW_MAJOR ? "row" : "col");
     escape_markdown(out, shape->entry);
+    fputs(s->flags & TILEWISE_IN_GRAPH ? ", in a graph" : "", out);
     fprintf(out, " | %s | %s | %s |", words_count(shape->calls), words_share(shape->time_share),
             words_ns(shape->work_ns / (double)shape->calls));
     if (is_replayed) {

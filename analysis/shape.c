@@ -50,6 +50,7 @@ struct tilewise_signature shape_project(const struct tilewise_signature *s,
     p.align_a = p.align_b = p.align_c = p.align_d = 0;
     if (!rule->as_called) {
         p.entry = 0;
+        p.flags &= (uint16_t)~TILEWISE_IN_GRAPH;
         p.lda = p.ldb = p.ldc = p.ldd = 0;
         p.stride_a = p.stride_b = p.stride_c = p.stride_d = 0;
     }

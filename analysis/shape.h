@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What counts as one shape. A signature also holds what changes from call to call without changing
- * the shape (alignment of pointers, leading dimensions, entry point): those are left out here, so
- * that two buffers of one size are one shape. Three grains: raw (the dimensions as called), bucket
- * (chosen dimensions rounded up the way serving engines pad) and tile (dimensions in whole tiles).
+ * the shape (alignment of pointers, leading dimensions, entry point, being launched in a graph):
+ * those are left out here, so that two buffers of one size are one shape. Three grains: raw (the
+ * dimensions as called), bucket (chosen dimensions rounded up the way serving engines pad) and tile
+ * (dimensions in whole tiles).
  */
 #ifndef TILEWISE_ANALYSIS_SHAPE_H
 #define TILEWISE_ANALYSIS_SHAPE_H
@@ -25,7 +26,8 @@ enum shape_grain { SHAPE_RAW, SHAPE_BUCKET, SHAPE_TILE };
 
 struct shape_rule {
     enum shape_grain grain;
-    bool as_called; /* entry point, leading dimensions and strides make shapes of their own */
+    bool as_called; /* entry point, leading dimensions, strides and graphs make shapes of their own
+                     */
     bool round[SHAPE_DIMENSIONS];   /* bucket: which dimensions are padded */
     int64_t tile[SHAPE_DIMENSIONS]; /* tile: extent per dimension, at least 1 */
 };

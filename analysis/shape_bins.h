@@ -14,15 +14,33 @@ struct shape_bin {
     double time, calls; /* shares of the group */
 };
 
-/* One signature of a group, with what it holds of the group's time (of its kernels where they were
- * measured on a GPU) and calls. */
+/* One shape of a group (shape.h: signatures that differ in alignment, strides or entry point are
+ * one shape), with what it holds of the group's time (of its kernels where they were measured on a
+ * GPU) and calls. */
 struct shape_share {
-    uint32_t signature; /* index into the summary's */
+    uint32_t signature; /* its largest: index into the summary's */
     double time, calls;
 };
 
-/* All of them, by time, largest first; to be freed. NULL without memory. */
-struct shape_share *shape_bins_shares(const struct analysis *a, const struct analysis_group *g);
+enum { SHAPE_BINS_NO_SHAPE = -1 };
+
+struct shape_shares {
+    size_t count;
+    struct shape_share *share; /* by time, largest first */
+    int32_t *of_signature;     /* per signature of the summary: index of its shape, or
+                                * SHAPE_BINS_NO_SHAPE outside of the group */
+};
+
+/* NOMEM. To be freed in every case. */
+enum status shape_bins_shares(struct shape_shares *out, const struct analysis *a,
+                              const struct analysis_group *g);
+void shape_bins_free_shares(struct shape_shares *shares);
+
+/* What each of the first `shown` shapes holds of the group's time or calls in window w:
+ * [w * (shown + 1) + i], and all others together behind them; durations are means of the whole run.
+ * A window without the group has zeros. To be freed; NULL without memory. */
+double *shape_bins_windows(const struct analysis *a, const struct shape_shares *shares,
+                           size_t shown, bool by_calls);
 
 struct shape_bins {
     size_t count, values; /* bins; distinct values in them */

@@ -12,12 +12,22 @@ b = np.ones((128, 32), "f")
 for m, calls in (8, 3000), (64, 9000):
     a = np.ones((m, 128), "f")
     for _ in range(calls): a @ b'
+many_ops() {
+    "$TILEWISE_BUILD/bin/many_ops" "$work/many.twt" 40 && "$TILEWISE" histogram "$work/many.twt"
+}
 histogram() { "$TILEWISE" histogram "$@" "$work"/t/*.twt; }
 
-check "text: both values of m, with their calls" prints '^  8 .* 25.0 % of calls ' histogram
-check "text: bars" prints '^  64 .* 75.0 % of calls  ##' histogram
-check "text: by one dimension that does not move" prints '^  128 .* 100.0 % of calls' histogram --dim k
-check "text: by shape" prints '^  64 x 32 x 128 NN .* 75.0 % of calls' histogram --dim shape
+check "text: both values of m, with their calls" prints '^  8  *[0-9.]* %  *25.0 %' histogram
+check "text: bars are of the time" prints '^  64  *[0-9.]* %  *75.0 %  ##' histogram
+check "text: or of the calls" prints '^  64  *[0-9.]* %  *75.0 %  #\{21\}$' histogram --by calls
+check "text: by one dimension that does not move" prints '^  128  *100.0 %  *100.0 %' histogram --dim k
+check "text: by shape" prints '^  64 x 32 x 128 NN  *[0-9.]* %  *75.0 %' histogram --dim shape
+narrow() { histogram >"$work/text" && [ "$(awk 'length > n { n = length } END { print n }' "$work/text")" -le 80 ] && ! grep -q ' $' "$work/text"; }
+check "text: 80 columns, and no blanks at the end" narrow
+one_shape() { [ "$("$TILEWISE" histogram --dim shape "$TILEWISE_SOURCE/traces/samples/llm-decode-graph.twt" | grep -c '^  5632 x 16 x 2048 TN ')" -eq 1 ]; }
+check "text: a shape has one line, whatever its alignment and entry point" one_shape
+check "text: of a GPU it is the time of kernels" prints '% of the time of the GPU$' "$TILEWISE" histogram "$TILEWISE_SOURCE/traces/samples/llm-decode-graph.twt"
+check "text: the rest of many operations is named" prints '^and 34 more operations' many_ops
 check "text: the batch is a dimension too" prints '^ by batch: 1 value' histogram --dim batch
 check "text: over time the second shape follows the first" prints \
     '^  64 x 32 x 128 NN .*|  .*@@*|$' histogram --windows --by calls

@@ -343,7 +343,7 @@ Test(shape, buckets_are_those_of_serving_engines)
         cr_assert_eq(shape_bucket(sizes[i][0]), sizes[i][1], "of %ld", (long)sizes[i][0]);
 }
 
-Test(shape, alignment_and_leading_dimensions_make_no_new_shape)
+Test(shape, alignment_leading_dimensions_and_graphs_make_no_new_shape)
 {
     struct fixture *f = fixture_new(1);
     const struct shape_rule raw = { .grain = SHAPE_RAW };
@@ -353,13 +353,18 @@ Test(shape, alignment_and_leading_dimensions_make_no_new_shape)
     fixture_calls(f, 0, &s, 1, 1);
     s.lda = 99;
     fixture_calls(f, 0, &s, 1, 1);
+    s.flags = TILEWISE_IN_GRAPH;
+    fixture_calls(f, 0, &s, 1, 1);
     s.trans_b = TILEWISE_T;
     fixture_calls(f, 0, &s, 1, 1);
-    uint32_t key[4];
-    cr_assert_eq(shape_number(&f->s, fixture_all(f), 4, &raw, key), 2);
-    cr_assert_eq(key[0], key[1]);
-    cr_assert_eq(key[0], key[2]);
-    cr_assert_neq(key[0], key[3]);
+    uint32_t key[5];
+    cr_assert_eq(shape_number(&f->s, fixture_all(f), 5, &raw, key), 2);
+    for (int i = 1; i < 4; i++)
+        cr_assert_eq(key[0], key[i]);
+    cr_assert_neq(key[0], key[4]);
+    const struct shape_rule as_called = { .grain = SHAPE_RAW, .as_called = true };
+    cr_assert_eq(shape_number(&f->s, fixture_all(f), 5, &as_called, key),
+                 4); /* all but alignment */
 }
 
 Test(shape, classes_by_size_and_depth)
