@@ -4,6 +4,8 @@
  * recorded like a call; the others are followed whether recording is on or not, because a graph
  * made now may be launched when it is. The runtime calls the driver in turn: the outer one counts.
  */
+#include <string.h>
+
 #include "tracer/config.h"
 #include "tracer/gpu.h"
 #include "tracer/graph_calls.h"
@@ -11,6 +13,17 @@
 #include "tracer/sibling.h"
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 3 };
+
+/* A thread's own stream: CUDA's address of it (cudaStreamPerThread), for which the functions with
+ * _ptsz take 0. In all others 0 is the legacy stream. */
+enum { PER_THREAD = 2 };
+
+static inline void *stream_at(const char *symbol, void *stream)
+{
+    size_t length = strlen(symbol);
+    bool is_own = !stream && length > 5 && memcmp(symbol + length - 5, "_ptsz", 5) == 0;
+    return is_own ? (void *)(uintptr_t)PER_THREAD : stream;
+}
 
 static int missing(void)
 {
@@ -126,13 +139,14 @@ static void instantiated(const struct graph_call *g, const void *exec, void *gra
 }
 
 /* By family: before the real call, and after it while the recorder is held. */
+#define STREAM                      stream_at(symbol_name, stream)
 #define FOLLOW                      follow((const void *)(uintptr_t)real)
 #define GRAPH_BEGIN_BEFORE          FOLLOW
-#define GRAPH_BEGIN_AFTER           good ? graph_begin(stream, g.real, false) : (void)0
+#define GRAPH_BEGIN_AFTER           good ? graph_begin(STREAM, g.real, false) : (void)0
 #define GRAPH_BEGIN_INTO_BEFORE     FOLLOW
-#define GRAPH_BEGIN_INTO_AFTER      good ? graph_begin(stream, g.real, true) : (void)0
-#define GRAPH_END_BEFORE            follow_end((const void *)(uintptr_t)real, stream)
-#define GRAPH_END_AFTER             ended(&g, stream, good ? *graph : NULL)
+#define GRAPH_BEGIN_INTO_AFTER      good ? graph_begin(STREAM, g.real, true) : (void)0
+#define GRAPH_END_BEFORE            follow_end((const void *)(uintptr_t)real, STREAM)
+#define GRAPH_END_AFTER             ended(&g, STREAM, good ? *graph : NULL)
 #define GRAPH_INSTANTIATE_BEFORE    FOLLOW
 #define GRAPH_INSTANTIATE_AFTER     good ? instantiated(&g, *exec, graph, x) : (void)0
 #define GRAPH_INSTANTIATE_BY_BEFORE FOLLOW
@@ -155,7 +169,7 @@ static void instantiated(const struct graph_call *g, const void *exec, void *gra
 #define GRAPH_CREATE_AFTER       good ? graph_destroy(*graph) : (void)0 /* an address used again */
 #define GRAPH_UPDATE_BEFORE      FOLLOW
 #define GRAPH_UPDATE_AFTER       good ? instantiated(&g, exec, graph, 0) : (void)0
-#define GRAPH_LAUNCH_BEFORE      enter_launch(caller, stream)
+#define GRAPH_LAUNCH_BEFORE      enter_launch(caller, STREAM)
 #define GRAPH_LAUNCH_AFTER       launched(&g, exec, good)
 #define GRAPH_CHILD_BEFORE       FOLLOW
 #define GRAPH_CHILD_AFTER        good ? graph_add_child(graph, *node, child) : (void)0
@@ -171,7 +185,8 @@ static void instantiated(const struct graph_call *g, const void *exec, void *gra
     HOOK int symbol(family##_PARAMS);                                                              \
     INLINE int run_##symbol(const void *caller, __typeof__(&symbol) real, family##_PARAMS)         \
     {                                                                                              \
-        (void)caller;                                                                              \
+        const char *const symbol_name = #symbol;                                                   \
+        (void)caller, (void)symbol_name;                                                           \
         struct graph_call g = family##_BEFORE;                                                     \
         int status = real(family##_ARGS);                                                          \
         if (!g.gpu.mode)                                                                           \

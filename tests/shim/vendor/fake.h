@@ -24,6 +24,8 @@ typedef struct fake_row *fake_rows(void);
 /* The fake GPU. */
 struct fake_stream;
 struct fake_stream *fake_stream(void);
+/* CUDA's address of a thread's own stream; the functions with _ptsz take 0 for it. */
+enum { FAKE_PER_THREAD = 2 };
 /* `other` joins the capture of `stream`, as by an event. */
 void fake_join(struct fake_stream *other, const struct fake_stream *stream);
 /* The next end of a capture on the stream fails. */

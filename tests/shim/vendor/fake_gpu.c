@@ -92,9 +92,17 @@ static struct graph *copy(const struct graph *graph)
     return made;
 }
 
+/* The stream that `address` means to a function. */
+static struct fake_stream *stream_at(const char *symbol, void *address)
+{
+    static _Thread_local struct fake_stream own;
+    bool is_own = (uintptr_t)address == FAKE_PER_THREAD || (!address && strstr(symbol, "_ptsz"));
+    return is_own ? &own : address;
+}
+
 void fake_work(void *address, struct fake_row *row)
 {
-    struct fake_stream *stream = address;
+    struct fake_stream *stream = stream_at("", address);
     __atomic_fetch_add(&row->called, 1, __ATOMIC_RELAXED);
     if (!stream || !stream->capture)
         __atomic_fetch_add(&row->executed, 1, __ATOMIC_RELAXED);
@@ -207,7 +215,7 @@ int cuStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id,
 int cudaStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id, void **graph);
 int cuStreamGetCaptureInfo_v2(void *address, int *status, unsigned long long *id, void **graph)
 {
-    const struct fake_stream *stream = address;
+    const struct fake_stream *stream = stream_at("", address);
     if (graph)
         *graph = stream->graph;
     return cuStreamGetCaptureInfo(address, status, id);
@@ -221,7 +229,7 @@ int cudaStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *i
 int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id);
 int cuStreamGetCaptureInfo(void *address, int *status, unsigned long long *id)
 {
-    const struct fake_stream *stream = address;
+    const struct fake_stream *stream = stream_at("", address);
     *status = !stream->capture ? 0 : stream->invalid ? 2 : 1;
     *id = stream->capture;
     return 0;
@@ -240,13 +248,14 @@ int cuDeviceGetCount(int *count)
 }
 
 /* What each family does. */
-#define GRAPH_BEGIN_DO ((void)capture_mode, begin(stream, NULL))
+#define STREAM         stream_at(row->symbol, stream)
+#define GRAPH_BEGIN_DO ((void)capture_mode, begin(STREAM, NULL))
 #define GRAPH_BEGIN_INTO_DO                                                                        \
-    ((void)capture_mode, (void)dependencies, (void)edges, (void)count, begin(stream, graph))
-#define GRAPH_END_DO         end(stream, graph)
+    ((void)capture_mode, (void)dependencies, (void)edges, (void)count, begin(STREAM, graph))
+#define GRAPH_END_DO         end(STREAM, graph)
 #define GRAPH_INSTANTIATE_DO ((void)x, (void)y, (void)z, *exec = copy(graph), 0)
 #define GRAPH_UPDATE_DO      ((void)x, (void)y, *(struct graph *)exec = *(struct graph *)graph, 0)
-#define GRAPH_LAUNCH_DO      launch(exec, stream)
+#define GRAPH_LAUNCH_DO      launch(exec, STREAM)
 #define GRAPH_CHILD_DO                                                                             \
     ((void)dependencies, (void)count, changing = graph, add_child(graph, child, node))
 #define GRAPH_ADD_NODE_1_DO                                                                        \

@@ -426,13 +426,34 @@ static void threads(void)
     expect(attention(TILEWISE_NONE), 600);
 }
 
-/* An engine's library calls cuBLASLt. */
-static void inner(void)
+static void open_engine(void)
 {
     void *engine = dlopen("libcudnn_engines_fake.so", RTLD_NOW | RTLD_LOCAL);
     *(void **)&fake_cudnn_engine = engine ? dlsym(engine, "fake_engine_run") : NULL;
     if (!fake_cudnn_engine)
         exit(75);
+}
+
+/* An engine's library calls cuBLASLt. */
+static void inner(void)
+{
+    open_engine();
+    execute(conv_plan(0), 100);
+    expect(conv(TILEWISE_F16), 100);
+}
+
+/* It does so in a call that nobody hooks, and is refused: it tries what there is. */
+static void refused(void)
+{
+    open_engine();
+    fake_rows *lt = (fake_rows *)(uintptr_t)dlsym(RTLD_DEFAULT, "fake_cublaslt_rows");
+    if (!lt)
+        *(void **)&lt =
+            dlsym(dlopen("libfake_cublaslt.so", RTLD_LAZY | RTLD_NOLOAD), "fake_cublaslt_rows");
+    lt()->status = 15;
+    for (int i = 0; i < 20; i++)
+        fake_cudnn_engine(NULL);
+    lt()->status = 0;
     execute(conv_plan(0), 100);
     expect(conv(TILEWISE_F16), 100);
 }
@@ -482,10 +503,10 @@ int main(int argc, char **argv)
         void (*run)(void);
     } scenario[] = {
 #define RUN(name) { #name, name }
-        RUN(convolutions),   RUN(twice),    RUN(attentions),     RUN(gradients),
-        RUN(products_alone), RUN(fused),    RUN(shapes_unknown), RUN(types_unknown),
-        RUN(from_json),      RUN(reuse),    RUN(threads),        RUN(inner),
-        RUN(handler),        RUN(populate),
+        RUN(convolutions),   RUN(twice),   RUN(attentions),     RUN(gradients),
+        RUN(products_alone), RUN(fused),   RUN(shapes_unknown), RUN(types_unknown),
+        RUN(from_json),      RUN(reuse),   RUN(threads),        RUN(inner),
+        RUN(refused),        RUN(handler), RUN(populate),
     };
     for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++)
         if (argc == 2 && strcmp(argv[1], scenario[i].name) == 0) {

@@ -366,6 +366,26 @@ static void driver(void)
     cuGraphExecDestroy(exec);
 }
 
+/* As a program that was compiled for streams of its threads: their functions take 0 for one. */
+static void per_thread(void)
+{
+    struct fake_stream *own = (struct fake_stream *)(uintptr_t)FAKE_PER_THREAD;
+    void *graph, *exec, *outer;
+    cudaStreamBeginCapture_ptsz(NULL, 0);
+    sgemm(handle_on(own), 3);
+    sgemm(handle_on(NULL), 2); /* of the legacy stream: work */
+    cudaStreamEndCapture_ptsz(NULL, &graph);
+    exec = instantiated(graph);
+    cudaGraphLaunch_ptsz(exec, NULL);
+    cuStreamBeginCapture_v2_ptsz(NULL, 0);
+    cudaGraphLaunch(exec, NULL); /* elsewhere */
+    cuGraphLaunch_ptsz(exec, NULL);
+    dgemm(handle_on(own), 1);
+    cuStreamEndCapture_ptsz(NULL, &outer);
+    launch(instantiated(outer), fake_stream(), 10);
+    sgemm(handle_on(own), 1); /* no longer captured */
+}
+
 static void *address_of(const char *name)
 {
     void *get = NULL, *found = NULL;
@@ -484,6 +504,7 @@ int main(int argc, char **argv)
                      { "joined", joined },
                      { "invalid", invalid },
                      { "driver", driver },
+                     { "per_thread", per_thread },
                      { "nested", nested },
                      { "by_address", by_address },
                      { "grouped", grouped },

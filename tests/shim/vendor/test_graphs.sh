@@ -37,6 +37,7 @@ check "capture into an existing graph" exact into_existing
 check "streams that join a capture, and one that does not" exact joined
 check "an invalidated capture is no work, and the next one is" exact invalid
 check "the driver's functions, per-thread streams too" exact driver
+check "the stream that a thread has for itself" exact per_thread
 check "the driver's functions, from cuGetProcAddress" exact by_address
 check "a runtime that calls the driver by name counts once" exact nested
 check "a grouped call under capture" exact grouped
