@@ -179,10 +179,7 @@ Test(reader, crc32c_is_castagnoli)
 
 Test(reader, golden_file_of_version_1)
 {
-    char path[512];
-    /* Beside this source file, wherever the program runs. */
-    snprintf(path, sizeof path, "%.*sgolden/trace-v1.twt",
-             (int)(sizeof __FILE__ - sizeof "unit/test_reader.c"), __FILE__);
+    const char *path = TILEWISE_SOURCE "/tests/golden/trace-v1.twt";
     struct reader *r;
     struct fault fault = { 0 };
     cr_assert_eq(reader_open(&r, path, &fault), ST_OK, "%s", fault.text);
