@@ -65,7 +65,7 @@ const struct tilewise_candidate *const *tilewise_candidates(uint32_t abi, size_t
 C
 plugin="$work/it's bad/bad.so"
 cc -shared -fPIC -I"$TILEWISE_SOURCE" "$work/bad.c" -o "$plugin" && chmod 755 "$plugin"
-bad() { code replay --threads 1 --seed 7 --uncap-baseline --time-share 1 --candidate "$plugin" "$@"; }
+bad() { code replay --threads 1 --seed 7 --uncap-baseline --candidate "$plugin" "$@"; }
 # repeats NAME STATUS: the line under that row is a command; it ends with 1 and prints the row again.
 repeats() {
     local command
@@ -85,7 +85,7 @@ for row in "crash crashed" "leave crashed" "nothing failed"; do
 done
 check "other bits are a finding of bitwise alone" test "$(bad --mode bitwise --kernel backwards)" -eq 1
 check "that line repeats it: other bits" repeats backwards failed
-check "a crash in the timing is a finding" test "$(bad --kernel tires,backwards --budget 4 -o "$work/b.twr")" -eq 1
+check "a crash in the timing is a finding" test "$(bad --kernel tires,backwards --time-share 0.1 --budget 60 -o "$work/b.twr")" -eq 1
 check "it is a row" grep -Eq "tires +crashed +Segmentation fault" "$work/out"
 cp "$work/b.twr" "$work/b.before"
 check "that line repeats it: timing" repeats tires crashed
