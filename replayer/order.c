@@ -151,7 +151,10 @@ static enum status open_session(struct stage *g, struct part *p, struct fault *f
         st = g->backend->join(p->session, g->leader);
     if (st != ST_OK)
         return st;
-    g->leader = g->leader ? g->leader : p->session;
+    if (!g->leader) {
+        g->leader = p->session;
+        g->backend->describe(g->leader, &g->info); /* the scratch of a candidate depends on it */
+    }
     return g->backend->prepare(p->session, &p->item->signature, &routines);
 }
 
@@ -272,11 +275,8 @@ static enum status set_up(struct stage *g, struct fault *fault)
     if (g->nparts == 0 || g->backend->touch == NULL)
         return fault_set(fault, ST_UNSUPPORTED, "nothing of it can be replayed in order");
     enum status st = ST_OK;
-    for (size_t i = 0; st == ST_OK && i < g->nparts; i++) {
+    for (size_t i = 0; st == ST_OK && i < g->nparts; i++)
         st = open_part(g, &g->parts[i], g->out->part[i].calls, fault);
-        if (st == ST_OK && i == 0)
-            g->backend->describe(g->leader, &g->info);
-    }
     if (st != ST_OK)
         return st;
     share_activations(g);

@@ -152,6 +152,25 @@ static const struct tilewise_candidate quick = { .abi = TILEWISE_CANDIDATE_ABI,
                                                  .supports = supports,
                                                  .run = run_quick };
 
+/* Says no to less scratch than the device's threads need. */
+static size_t scratch_of(const struct tilewise_candidate *self, const struct tilewise_signature *s,
+                         uint32_t threads)
+{
+    (void)self;
+    (void)s;
+    cr_assert_eq(threads, 1, "asked for the scratch of %u threads", threads);
+    return 64;
+}
+
+static const struct tilewise_candidate roomy = { .abi = TILEWISE_CANDIDATE_ABI,
+                                                 .bytes = sizeof roomy,
+                                                 .name = "roomy",
+                                                 .target = "cpu",
+                                                 .summary = "test",
+                                                 .supports = supports,
+                                                 .scratch_bytes = scratch_of,
+                                                 .run = run_quick };
+
 /* ---- traces ---- */
 
 static char folder[] = "/tmp/tilewise-order-XXXXXX", trace_path[64], result_path[64];
@@ -449,6 +468,26 @@ Test(order, the_whole_stretch_is_replayed)
     cr_assert_eq(results.ncases, 2);
     cr_assert_str_eq(results.cases[0].kernels, "gemm");
     result_free(&results);
+    sequences_free(&sequences);
+    plan_free(plan);
+}
+
+/* The first part had the scratch of no threads: a kernel that packs its operands wrote behind it.
+ */
+Test(order, scratch_is_that_of_the_devices_threads)
+{
+    write_events(20);
+    find();
+    struct backend b = device();
+    struct measure_setup setup = { .backend = &b, .reference = ref_compute, .max_bytes = 1 << 26 };
+    const struct tilewise_candidate *choice[] = { &roomy, &roomy };
+    struct order_job job = {
+        .setup = &setup, .plan = plan, .sequence = sequence, .choice = choice, .budget_ns = 1e6
+    };
+    struct order_outcome out;
+    order_measure(&job, &out);
+    cr_assert_eq(out.status, RESULT_PASSED, "%s", out.reason);
+    cr_assert(isfinite(out.chosen_ns));
     sequences_free(&sequences);
     plan_free(plan);
 }
