@@ -381,7 +381,7 @@ static void drop_draft(void)
     manifest_free(draft.manifest);
 }
 
-enum status manifest_read(struct manifest **out, const char *path, struct fault *fault)
+static enum status begin(const char *path, struct fault *fault)
 {
     memset(&draft, 0, sizeof draft);
     draft.manifest = calloc(1, sizeof *draft.manifest);
@@ -391,12 +391,36 @@ enum status manifest_read(struct manifest **out, const char *path, struct fault 
     }
     manifest_begin_modules(draft.manifest);
     begin_candidate();
-    enum status st = schema_read_file(manifest_fields, path, MANIFEST_BYTES_MAX, fault);
+    return ST_OK;
+}
+
+/* `st`: what reading came to. */
+static enum status end(struct manifest **out, enum status st, struct fault *fault)
+{
     if (st == ST_OK && draft.manifest->ncandidates == 0)
-        st = fault_set(fault, ST_INVALID, "%s:1:1: it offers no candidates", path);
+        st = fault_set(fault, ST_INVALID, "%s:1:1: it offers no candidates", draft.manifest->path);
     if (st == ST_OK)
         *out = draft.manifest;
     else
         drop_draft();
     return st;
+}
+
+enum status manifest_read(struct manifest **out, const char *path, struct fault *fault)
+{
+    enum status st = begin(path, fault);
+    return st != ST_OK
+               ? st
+               : end(out, schema_read_file(manifest_fields, path, MANIFEST_BYTES_MAX, fault),
+                     fault);
+}
+
+enum status manifest_read_text(struct manifest **out, const char *path, const char *text,
+                               size_t bytes, struct fault *fault)
+{
+    enum status st = begin(path, fault);
+    if (st != ST_OK)
+        return st;
+    st = schema_read_text(manifest_fields, path, text, bytes, MANIFEST_BYTES_MAX, fault);
+    return end(out, st, fault);
 }

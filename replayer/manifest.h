@@ -22,6 +22,9 @@ struct manifest {
 /* INVALID, and the text starts with FILE:LINE:COLUMN: ; IO, LIMIT, NOMEM. Reads every file that it
  * names and holds it against its hash. */
 enum status manifest_read(struct manifest **out, const char *path, struct fault *fault);
+/* The same from memory; `path` stands for the file in messages, and its files lie beside it. */
+enum status manifest_read_text(struct manifest **out, const char *path, const char *text,
+                               size_t bytes, struct fault *fault);
 void manifest_free(struct manifest *manifest); /* accepts NULL */
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/fuzz/run.sh [SECONDS] [reader|yaml]: fuzz one target (default 60 s of the reader) from the
+# tests/fuzz/run.sh [SECONDS] [reader|yaml|manifest]: fuzz one target (default 60 s of the reader) from the
 # corpus in the repository. New inputs are kept in build/fuzz/corpus, so a later run goes on where
 # this one stopped; crashes are written to build/fuzz.
 set -eu
