@@ -40,7 +40,9 @@ struct kernel {
     bool large_clusters;
 };
 
+/* Loaded until the process ends: the list keeps them in sight of leak checkers. */
 struct module {
+    struct module *next;
     size_t count;
     struct kernel kernels[KERNELS_MAX];
 };
@@ -52,6 +54,7 @@ struct running {
 };
 
 static struct fake_launches seen;
+static struct module *loaded;
 
 struct fake_launches *fake_launches(void)
 {
@@ -255,7 +258,8 @@ int cuModuleLoadData(void **module, const void *image)
             free(m);
             return INVALID_IMAGE;
         }
-    *module = m;
+    m->next = loaded;
+    *module = loaded = m;
     return 0;
 }
 
