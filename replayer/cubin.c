@@ -138,7 +138,7 @@ static int init(const struct tilewise_candidate *self)
     enum status st = cubin_driver_open(&state->driver, &fault);
     for (size_t i = 0; st == ST_OK && i < c->nlaunches; i++)
         st = load(state, i, &c->launches[i], &fault);
-    snprintf(state->complaint, sizeof state->complaint, "%.190s", fault.text);
+    snprintf(state->complaint, sizeof state->complaint, "%.250s", fault.text);
     state->is_ready = st == ST_OK;
     return st == ST_OK ? 0 : -ENODEV;
 }
@@ -193,7 +193,7 @@ static size_t scratch_bytes(const struct tilewise_candidate *self,
 static int complain(struct cubin_state *state, size_t i, const struct cubin_launch *launch,
                     const char *what)
 {
-    snprintf(state->complaint, sizeof state->complaint, "launch %zu (%.60s): %.96s", i + 1,
+    snprintf(state->complaint, sizeof state->complaint, "launch %zu (%.60s): %.150s", i + 1,
              launch->entry, what);
     return -EINVAL;
 }

@@ -11,7 +11,7 @@
 #include "replayer/expr.h"
 #include "replayer/sha256.h"
 
-enum { CUBIN_ARGS_MAX = 64, CUBIN_LAUNCHES_MAX = 4, CUBIN_AXES = 3, CUBIN_COMPLAINT_BYTES = 192 };
+enum { CUBIN_ARGS_MAX = 64, CUBIN_LAUNCHES_MAX = 4, CUBIN_AXES = 3, CUBIN_COMPLAINT_BYTES = 256 };
 
 /* One file of a module. */
 struct cubin_binary {
