@@ -145,8 +145,8 @@ Test(cubin, operands_and_scalars_are_read_at_every_call)
     cr_assert_eq(c->init(c), 0);
     for (int i = 1; i < 4; i++) {
         float alpha = (float)i, got;
-        struct tilewise_args args = { .b = (char *)0 + 16 * i,
-                                      .c = (char *)0 + 4096 * i,
+        struct tilewise_args args = { .b = (void *)(uintptr_t)(16 * i),
+                                      .c = (void *)(uintptr_t)(4096 * i),
                                       .alpha = &alpha };
         s.m = 100 + i / 2; /* 100, 101, 101 */
         cuda->fill_args(session, &args);
