@@ -14,7 +14,7 @@
 /* What a plan is made for: multiprocessors and shared memory of an H100 or H200. On another GPU the
  * result is the same, the time may not be. */
 enum { PROCESSORS = 132, SHARED_BYTES = 227 * 1024, THREADS_MAX = 1024, SPLITS_MAX = 16 };
-enum { STEPS_PER_SPLIT_MIN = 4, SKINNY_ROWS = 32 };
+enum { STEPS_PER_SPLIT_MIN = 4, FEW_ROWS = 32 };
 
 /* A vector has no second step: choose the one that makes its elements a line. */
 static void make_matrices(struct cuda_gemm_problem *p)
@@ -63,6 +63,16 @@ static struct cuda_gemm_problem problem_of(const struct tilewise_signature *s,
     return p;
 }
 
+/* Without operands. */
+static struct cuda_gemm_problem shape_of(const struct tilewise_signature *s)
+{
+    const double one = 1;
+    struct tilewise_signature doubles = *s;
+    struct tilewise_args args = { .alpha = &one, .beta = &one };
+    doubles.scale = TILEWISE_F64;
+    return problem_of(&doubles, &args);
+}
+
 static double blocks_of(const struct cuda_gemm_tile *t, const struct cuda_gemm_problem *p)
 {
     double rows = ceil((double)p->m / t->m), columns = ceil((double)p->n / t->n);
@@ -100,13 +110,13 @@ static size_t best_tile(enum cuda_gemm_family family, const struct cuda_gemm_pro
     double least = INFINITY;
     for (size_t i = 0; i < count; i++) {
         const struct cuda_gemm_tile *t = cuda_gemm_tile_of(family, i);
-        bool is_skinny = t->m <= SKINNY_ROWS;
+        bool has_few_rows = t->m <= FEW_ROWS;
         double cost = cost_of(t, p);
-        if (!whole_chunks && !takes_any(family, i))
+        if (t->is_skinny || (!whole_chunks && !takes_any(family, i)))
             continue;
-        if (is_skinny && p->m > t->m)
+        if (has_few_rows && p->m > t->m)
             continue;
-        if (is_skinny) /* made for reading B once, at any number of blocks */
+        if (has_few_rows) /* made for reading B once, at any number of blocks */
             cost = t->m;
         if (cost < least) {
             least = cost;
@@ -126,13 +136,21 @@ static int splits_for(const struct cuda_gemm_tile *t, const struct cuda_gemm_pro
     return splits < 2 ? 1 : (int)splits;
 }
 
+/* Alignment apart. */
+static bool suits(const struct cuda_gemm_tile *t, const struct cuda_gemm_problem *p)
+{
+    bool along_k = p->a.column == 1 && p->b.row == 1;
+    return !t->is_skinny || (p->m <= t->m && along_k && p->k % 8 == 0);
+}
+
 struct cuda_gemm_plan cuda_gemm_plan(enum cuda_gemm_family family, size_t tile,
                                      const struct cuda_gemm_problem *p, bool whole_chunks)
 {
     struct cuda_gemm_plan plan = { tile, 1 };
     if (tile == CUDA_GEMM_ANY_TILE)
         plan.tile = best_tile(family, p, whole_chunks);
-    else if (!whole_chunks && !takes_any(family, tile))
+    else if ((!whole_chunks && !takes_any(family, tile)) ||
+             !suits(cuda_gemm_tile_of(family, tile), p))
         plan.tile = cuda_gemm_tile_count(family) - 1;
     plan.splits = splits_for(cuda_gemm_tile_of(family, plan.tile), p);
     return plan;
@@ -167,8 +185,12 @@ static int supports(const struct tilewise_candidate *self, const struct tilewise
     bool result = type == f->dtype || type == f->other_result;
     bool compute = s->compute == f->compute || s->compute == f->other_compute;
     bool one_target = s->op == TILEWISE_OP_GEMV && s->ldc == 0;
-    return op && !one_target && s->uplo == TILEWISE_FULL && s->dtype_a == f->dtype &&
-           s->dtype_b == f->dtype && result && compute && cuda_read_is_plain(s);
+    bool plain = op && !one_target && s->uplo == TILEWISE_FULL && s->dtype_a == f->dtype &&
+                 s->dtype_b == f->dtype && result && compute && cuda_read_is_plain(s);
+    if (!plain || row->tile == CUDA_GEMM_ANY_TILE)
+        return plain;
+    struct cuda_gemm_problem p = shape_of(s);
+    return suits(cuda_gemm_tile_of(row->family, row->tile), &p);
 }
 
 static size_t partial_bytes(const struct row *row, const struct cuda_gemm_problem *p,
@@ -185,11 +207,7 @@ static size_t scratch_bytes(const struct tilewise_candidate *self,
                             const struct tilewise_signature *s, uint32_t threads)
 {
     (void)threads;
-    const double one = 1;
-    struct tilewise_signature doubles = *s;
-    struct tilewise_args args = { .alpha = &one, .beta = &one };
-    doubles.scale = TILEWISE_F64;
-    struct cuda_gemm_problem p = problem_of(&doubles, &args);
+    struct cuda_gemm_problem p = shape_of(s);
     size_t whole = partial_bytes(self->context, &p, true);
     size_t any = partial_bytes(self->context, &p, false);
     return whole > any ? whole : any;

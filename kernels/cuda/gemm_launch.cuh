@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/gemm_families.cuh"
 #include "kernels/cuda/gemm_simt.cuh"
+#include "kernels/cuda/gemm_skinny.cuh"
 #include "kernels/cuda/operand.h"
 
 static constexpr int64_t LAUNCH_GRID_MAX = 65535;
@@ -89,6 +90,23 @@ static int launch_mma(const struct cuda_gemm_tile *tile, const struct cuda_gemm_
     return launch_with<float>(kernel, x, tile, p);
 }
 
+/* A and B lie along k in whole chunks: else -ENOTSUP. */
+template <typename T>
+static int launch_skinny(const struct cuda_gemm_tile *tile, const struct cuda_gemm_problem *p,
+                         finish_type type)
+{
+    mma_arguments<T> x;
+    x.a = launch_operand<T>(&p->a);
+    x.b = launch_operand<T>(&p->b);
+    x.finish = launch_finish<float>(p, type);
+    bool along = p->a.column == 1 && p->b.row == 1;
+    if (!along || p->k % 8 != 0 || x.a.aligned < MMA_CHUNK_BYTES || x.b.aligned < MMA_CHUNK_BYTES)
+        return -ENOTSUP;
+    auto kernel =
+        p->m <= 8 ? gemm_skinny<skinny_shape<T, 1, 8>> : gemm_skinny<skinny_shape<T, 2, 4>>;
+    return launch_with<float>(kernel, x, tile, p);
+}
+
 template <typename S>
 static int launch_simt(const struct cuda_gemm_tile *tile, const struct cuda_gemm_problem *p,
                        finish_type type)
@@ -107,7 +125,12 @@ static int launch_simt(const struct cuda_gemm_tile *tile, const struct cuda_gemm
 
 template <typename S> static constexpr struct cuda_gemm_tile launch_tile()
 {
-    return { S::BM, S::BN, S::BK, S::THREADS, S::SHARED_BYTES };
+    return { S::BM, S::BN, S::BK, S::THREADS, S::SHARED_BYTES, false };
+}
+
+template <typename S> static constexpr struct cuda_gemm_tile launch_skinny_tile()
+{
+    return { S::BM, S::BN, S::BK, S::THREADS, S::SHARED_BYTES, true };
 }
 
 #endif

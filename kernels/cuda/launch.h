@@ -7,6 +7,7 @@
 #ifndef TILEWISE_KERNELS_CUDA_LAUNCH_H
 #define TILEWISE_KERNELS_CUDA_LAUNCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,7 @@ struct cuda_gemm_tile {
     int m, n, k; /* of one block and one step */
     int threads;
     int shared_bytes;
+    bool is_skinny; /* at most m rows, A and B along k in whole chunks of 16 bytes */
 };
 
 enum cuda_gemm_family {
@@ -61,7 +63,7 @@ enum cuda_gemm_family {
 
 /* Tiles of a family, those for large problems first. The last one of F16, BF16 and TF32 takes
  * operands of any alignment; the others want lines of A and B that begin at multiples of 16 bytes
- * (operand.h) and answer -ENOTSUP. */
+ * (operand.h), a skinny one more than that, and answer -ENOTSUP. */
 size_t cuda_gemm_tile_count(enum cuda_gemm_family family);
 const struct cuda_gemm_tile *cuda_gemm_tile_of(enum cuda_gemm_family family, size_t tile);
 int cuda_gemm_launch(enum cuda_gemm_family family, size_t tile, const struct cuda_gemm_problem *p);

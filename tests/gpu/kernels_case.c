@@ -121,6 +121,24 @@ static void random_gemm(struct tilewise_signature *s)
     s->stride_c = s->ldc * (row ? s->m : s->n) + below(2);
 }
 
+/* As a decoding step has it: weights [m, k] in rows times a few tokens. */
+static void random_linear(struct tilewise_signature *s)
+{
+    s->layout = TILEWISE_COL_MAJOR;
+    s->trans_a = TILEWISE_T;
+    s->trans_b = TILEWISE_N;
+    s->m = 1 + below(2 * (int64_t)kernels_options.largest);
+    s->n = 1 + below(16);
+    s->k = 8 * (1 + below(kernels_options.largest / 2 + 1));
+    s->lda = s->k + 8 * below(3);
+    s->ldb = s->k + 8 * below(3);
+    s->ldc = s->m + below(3);
+    s->align_a = s->align_b = 4;
+    s->stride_a = s->lda * s->m;
+    s->stride_b = s->ldb * s->n;
+    s->stride_c = s->ldc * s->n + below(2);
+}
+
 /* y = A x: m x n is A as it lies there, ldb and ldc are the increments. */
 static void random_gemv(struct tilewise_signature *s)
 {
@@ -183,6 +201,8 @@ struct tilewise_signature kernels_random_signature(void)
         random_gemv(&s);
     else if (kind == 1)
         random_add(&s);
+    else if (kind == 2)
+        random_linear(&s);
     else
         random_gemm(&s);
     if (below(3) == 0) {
