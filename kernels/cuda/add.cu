@@ -1,33 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * y = alpha x + y at the speed of memory. Lines whose elements lie side by side and begin alike
- * within 16 bytes go in chunks of 16 bytes, in one of several ways; what does not, element by
- * element.
+ * y = alpha x + y at the speed of memory. Lines of whole, aligned chunks of 16 bytes go straight
+ * through; lines that begin alike within 16 bytes in the same chunks, with their ends by
+ * themselves; what does not, element by element. Small adds are over before memory is busy: what
+ * counts for them is how soon the first load is on its way.
  */
 #include <errno.h>
 
-#include "kernels/cuda/add_bulk.cuh"
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/launch.h"
 #define _Static_assert static_assert
 #include "traces/dtype.h"
 
-/* ---- tiles: each thread has AHEAD chunks of x and of y on their way ---- */
+enum { ADD_THREADS = 256, ADD_RESIDENT_THREADS = 2048 /* of a multiprocessor */ };
 
-/* ONCE: neither x nor y should push the rest out of the caches. */
-template <bool ONCE> static __device__ __forceinline__ int4 add_load(const int4 *from)
+template <typename T> struct add_scalar {
+    using type = float;
+};
+template <> struct add_scalar<double> {
+    using type = double;
+};
+
+template <typename T> struct add_arguments {
+    const T *x;
+    T *y;
+    int64_t m, n, batches; /* elements of a line, lines */
+    int64_t x_row, x_column, x_batch, y_row, y_column, y_batch;
+    typename add_scalar<T>::type alpha;
+    int shift;     /* 1 << shift threads share a line */
+    int64_t tiles; /* of a line */
+};
+
+/* One rounding to f32 (f64 for f64), one more to a shorter type. */
+template <typename T> static __device__ __forceinline__ T add_one(T x, T y, float alpha)
 {
-    return ONCE ? device_load_once(from) : *from;
+    return element_from_float<T>(fmaf(alpha, element_to_float(x), element_to_float(y)));
 }
-template <bool ONCE> static __device__ __forceinline__ void add_store(int4 *to, int4 value)
+static __device__ __forceinline__ double add_one(double x, double y, double alpha)
 {
-    if (ONCE)
-        device_store_once(to, value);
-    else
-        *to = value;
+    return fma(alpha, x, y);
 }
 
-/* One chunk and more of them, `step` apart, as far as there are `count`. */
-template <typename T, int AHEAD, bool ONCE>
+/* 16 bytes of x and of y; they stay packed until they are added. */
+template <typename T>
+static __device__ __forceinline__ int4 add_two(int4 x, int4 y, typename add_scalar<T>::type alpha)
+{
+    T from[16 / sizeof(T)], to[16 / sizeof(T)];
+    memcpy((void *)from, &x, sizeof from);
+    memcpy((void *)to, &y, sizeof to);
+#pragma unroll
+    for (int e = 0; e < 16 / (int)sizeof(T); e++)
+        to[e] = add_one(from[e], to[e], alpha);
+    memcpy(&y, to, sizeof y);
+    return y;
+}
+
+/* One chunk and AHEAD - 1 more, `step` apart, as far as there are `count`. */
+template <typename T, int AHEAD>
 static __device__ __forceinline__ void add_chunks(const int4 *x, int4 *y, int64_t count, int step,
                                                   typename add_scalar<T>::type alpha)
 {
@@ -35,19 +65,71 @@ static __device__ __forceinline__ void add_chunks(const int4 *x, int4 *y, int64_
 #pragma unroll
     for (int i = 0; i < AHEAD; i++)
         if (i * step < count) {
-            from[i] = add_load<ONCE>(x + i * step);
-            to[i] = add_load<ONCE>(y + i * step);
+            from[i] = x[i * step];
+            to[i] = y[i * step];
         }
 #pragma unroll
     for (int i = 0; i < AHEAD; i++)
         if (i * step < count)
-            add_store<ONCE>(y + i * step, add_two<T>(from[i], to[i], alpha));
+            y[i * step] = add_two<T>(from[i], to[i], alpha);
+}
+
+/* ---- lines that begin at multiples of 16 bytes ---- */
+
+/* Grid: parts of a line, lines, batch entries. */
+template <typename T, int AHEAD>
+static __global__ void __launch_bounds__(ADD_THREADS, ADD_RESIDENT_THREADS / ADD_THREADS / AHEAD)
+    add_aligned(const __grid_constant__ add_arguments<T> p)
+{
+    constexpr int EACH = 16 / (int)sizeof(T);
+    const T *x = p.x + blockIdx.y * p.x_column + blockIdx.z * p.x_batch;
+    T *y = p.y + blockIdx.y * p.y_column + blockIdx.z * p.y_batch;
+    int64_t first = blockIdx.x * (int64_t)(ADD_THREADS * AHEAD) + threadIdx.x;
+    add_chunks<T, AHEAD>((const int4 *)x + first, (int4 *)y + first, p.m / EACH - first,
+                         ADD_THREADS, p.alpha);
+    int64_t rest = p.m / EACH * EACH + threadIdx.x;
+    if (blockIdx.x == 0 && rest < p.m)
+        y[rest] = add_one(x[rest], y[rest], p.alpha);
+}
+
+/* ---- lines of x that begin where those of y do, within 16 bytes ---- */
+
+/* Whole chunks begin at multiples of 16 bytes. */
+template <typename T> struct add_line {
+    const T *x;
+    T *y;
+    int64_t lead, whole; /* elements before the first whole chunk; in whole chunks */
+};
+
+template <typename T>
+static __device__ __forceinline__ add_line<T> add_line_of(const add_arguments<T> &p, int64_t batch,
+                                                          int64_t j)
+{
+    constexpr int EACH = 16 / (int)sizeof(T);
+    add_line<T> l;
+    l.x = p.x + batch * p.x_batch + j * p.x_column;
+    l.y = p.y + batch * p.y_batch + j * p.y_column;
+    l.lead = (int64_t)((16 - (uintptr_t)l.y % 16) % 16 / sizeof(T));
+    l.lead = l.lead < p.m ? l.lead : p.m;
+    l.whole = (p.m - l.lead) / EACH * EACH;
+    return l;
+}
+
+/* What lies before and behind the whole chunks, `everybody` threads together. */
+template <typename T>
+static __device__ __forceinline__ void add_ends(const add_arguments<T> &p, const add_line<T> &l,
+                                                int me, int everybody)
+{
+    for (int64_t e = me; e < p.m - l.whole; e += everybody) {
+        int64_t at = e < l.lead ? e : e + l.whole;
+        l.y[at] = add_one(l.x[at], l.y[at], p.alpha);
+    }
 }
 
 /* Grid: tiles of a line, groups of lines, batch entries. */
-template <typename T, int AHEAD, bool ONCE>
+template <typename T, int AHEAD>
 static __global__ void __launch_bounds__(ADD_THREADS)
-    add_tiles(const __grid_constant__ add_arguments p)
+    add_tiles(const __grid_constant__ add_arguments<T> p)
 {
     constexpr int EACH = 16 / (int)sizeof(T);
     int width = 1 << p.shift, lines = ADD_THREADS >> p.shift;
@@ -60,9 +142,9 @@ static __global__ void __launch_bounds__(ADD_THREADS)
                 add_ends(p, l, me, width);
             for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
                 int64_t first = tile * AHEAD * width + me;
-                add_chunks<T, AHEAD, ONCE>((const int4 *)(l.x + l.lead) + first,
-                                           (int4 *)(l.y + l.lead) + first, l.whole / EACH - first,
-                                           width, (typename add_scalar<T>::type)p.alpha);
+                add_chunks<T, AHEAD>((const int4 *)(l.x + l.lead) + first,
+                                     (int4 *)(l.y + l.lead) + first, l.whole / EACH - first, width,
+                                     p.alpha);
             }
         }
 }
@@ -71,117 +153,135 @@ static __global__ void __launch_bounds__(ADD_THREADS)
 
 template <typename T>
 static __global__ void __launch_bounds__(ADD_THREADS)
-    add_elements(const __grid_constant__ add_arguments p)
+    add_elements(const __grid_constant__ add_arguments<T> p)
 {
-    using V = typename add_scalar<T>::type;
     for (int64_t batch = blockIdx.z; batch < p.batches; batch += gridDim.z)
         for (int64_t j = blockIdx.y; j < p.n; j += gridDim.y)
             for (int64_t i = blockIdx.x * (int64_t)ADD_THREADS + threadIdx.x; i < p.m;
                  i += (int64_t)gridDim.x * ADD_THREADS) {
-                const T *x = (const T *)p.x + batch * p.x_batch + j * p.x_column + i * p.x_row;
-                T *y = (T *)p.y + batch * p.y_batch + j * p.y_column + i * p.y_row;
-                *y = add_one(*x, *y, (V)p.alpha);
+                const T *x = p.x + batch * p.x_batch + j * p.x_column + i * p.x_row;
+                T *y = p.y + batch * p.y_batch + j * p.y_column + i * p.y_row;
+                *y = add_one(*x, *y, p.alpha);
             }
 }
 
 /* ---- launches ---- */
+
+enum { GRID_X_MAX = INT32_MAX, GRID_MAX = 65535 };
 
 static int64_t at_most(int64_t x, int64_t most)
 {
     return x < most ? x : most;
 }
 
+/* Do all lines of x and y begin at multiples of 16 bytes? */
+template <typename T> static bool is_aligned(const add_arguments<T> &p)
+{
+    uint64_t steps = (uint64_t)(p.x_column | p.y_column | p.x_batch | p.y_batch) * sizeof(T);
+    return ((uintptr_t)p.x | (uintptr_t)p.y | steps) % 16 == 0;
+}
+
 /* Does every line of x begin where the one of y does, within 16 bytes? */
-static bool begin_alike(const add_arguments &p, int bytes)
+template <typename T> static bool begins_alike(const add_arguments<T> &p)
 {
     uint64_t apart = (uint64_t)((uintptr_t)p.x - (uintptr_t)p.y);
-    apart |= (uint64_t)((p.x_column - p.y_column) * bytes);
-    apart |= (uint64_t)((p.x_batch - p.y_batch) * bytes);
+    apart |= (uint64_t)(p.x_column - p.y_column) * sizeof(T);
+    apart |= (uint64_t)(p.x_batch - p.y_batch) * sizeof(T);
     return apart % 16 == 0;
 }
 
-static int finish(void (*kernel)(add_arguments), dim3 grid, int shared_bytes,
-                  const add_arguments &p, void *stream)
+template <typename T>
+static int finish(void (*kernel)(add_arguments<T>), dim3 grid, const add_arguments<T> &p,
+                  void *stream)
 {
-    if (!device_allow_shared(kernel, shared_bytes))
-        return -EIO;
-    device_launch(kernel, grid, ADD_THREADS, shared_bytes, stream, p);
+    device_launch(kernel, grid, ADD_THREADS, 0, stream, p);
     return device_failed() ? -EIO : 0;
 }
 
-/* `each`: blocks for each multiprocessor; 0: one for each tile. */
-template <typename T, int AHEAD, bool ONCE>
-static int launch_tiles(add_arguments p, void *stream, int each)
+template <typename T, int AHEAD> static int launch_aligned(const add_arguments<T> &p, void *stream)
 {
+    int64_t chunks = p.m * (int64_t)sizeof(T) / 16, part = ADD_THREADS * AHEAD;
+    int64_t parts = chunks ? (chunks + part - 1) / part : 1;
+    dim3 grid((unsigned)parts, (unsigned)p.n, (unsigned)p.batches);
+    return finish(add_aligned<T, AHEAD>, grid, p, stream);
+}
+
+template <typename T> static int launch_tiles(add_arguments<T> p, void *stream)
+{
+    constexpr int AHEAD = 4;
     int64_t chunks = p.m * (int64_t)sizeof(T) / 16; /* or one less */
     for (p.shift = 0; 1 << p.shift < ADD_THREADS && 1 << p.shift < chunks;)
         p.shift++;
     int64_t lines = ADD_THREADS >> p.shift, tile = (int64_t)AHEAD << p.shift;
     p.tiles = chunks ? (chunks + tile - 1) / tile : 1;
-    dim3 grid((unsigned)at_most(p.tiles, INT32_MAX),
-              (unsigned)at_most((p.n + lines - 1) / lines, 65535),
-              (unsigned)at_most(p.batches, 65535));
-    int64_t others = (int64_t)grid.y * grid.z;
-    if (each)
-        grid.x = (unsigned)at_most(grid.x, (each * device_processors() + others - 1) / others);
-    return finish(add_tiles<T, AHEAD, ONCE>, grid, 0, p, stream);
+    dim3 grid((unsigned)at_most(p.tiles, GRID_X_MAX),
+              (unsigned)at_most((p.n + lines - 1) / lines, GRID_MAX),
+              (unsigned)at_most(p.batches, GRID_MAX));
+    return finish(add_tiles<T, AHEAD>, grid, p, stream);
 }
 
-template <typename T> static int launch_bulk(add_arguments p, void *stream)
+template <typename T> static int launch_elements(const add_arguments<T> &p, void *stream)
 {
-    constexpr int CHUNKS = ADD_BULK_BYTES / 16, EACH = 16 / (int)sizeof(T);
-    p.tiles = (p.m / EACH + CHUNKS - 1) / CHUNKS;
-    int64_t blocks = (int64_t)device_processors() * ADD_BULK_BLOCKS;
-    dim3 grid((unsigned)at_most(p.tiles * p.n * p.batches, blocks));
-    return finish(add_bulk<T>, grid, add_bulk_shared_bytes, p, stream);
-}
-
-template <typename T> static int launch_elements(const add_arguments &p, void *stream)
-{
-    dim3 grid(1, (unsigned)at_most(p.n, 65535), (unsigned)at_most(p.batches, 65535));
+    dim3 grid(1, (unsigned)at_most(p.n, GRID_MAX), (unsigned)at_most(p.batches, GRID_MAX));
     int64_t others = (int64_t)grid.y * grid.z, blocks = 8 * device_processors();
     grid.x =
         (unsigned)at_most((p.m + ADD_THREADS - 1) / ADD_THREADS, (blocks + others - 1) / others);
-    return finish(add_elements<T>, grid, 0, p, stream);
+    return finish(add_elements<T>, grid, p, stream);
 }
 
-template <typename T> static int launch(enum cuda_add_way way, const add_arguments &p, void *stream)
+/* As long as all threads that it takes run at once, one chunk each. */
+template <typename T> static enum cuda_add_way way_of(const add_arguments<T> &p)
 {
-    if (p.x_row != 1 || p.y_row != 1 || !begin_alike(p, (int)sizeof(T)))
-        return launch_elements<T>(p, stream);
-    bool in_bulk = p.m * (int64_t)sizeof(T) >= ADD_BULK_BYTES && device_copies_in_bulk();
-    switch (way) {
-    case CUDA_ADD_BULK:
-        if (in_bulk)
-            return launch_bulk<T>(p, stream);
-        break;
-    case CUDA_ADD_TILE_ONCE:
-        return launch_tiles<T, 4, true>(p, stream, 0);
-    case CUDA_ADD_TILE_WIDE:
-        return launch_tiles<T, 8, false>(p, stream, 0);
-    case CUDA_ADD_RESIDENT:
-        return launch_tiles<T, 4, false>(p, stream, 4);
+    double chunks = (double)p.m * (double)p.n * (double)p.batches * sizeof(T) / 16;
+    bool fit = chunks <= (double)device_processors() * ADD_RESIDENT_THREADS;
+    return fit ? CUDA_ADD_ONE : CUDA_ADD_TWO;
+}
+
+template <typename T> static int launch(enum cuda_add_way way, const struct cuda_add_problem *q)
+{
+    add_arguments<T> p = { (const T *)q->x.base,
+                           (T *)q->y.base,
+                           q->m,
+                           q->n,
+                           q->batches,
+                           q->x.row,
+                           q->x.column,
+                           q->x.batch,
+                           q->y.row,
+                           q->y.column,
+                           q->y.batch,
+                           (typename add_scalar<T>::type)q->alpha,
+                           0,
+                           0 };
+    bool in_chunks = p.x_row == 1 && p.y_row == 1 && begins_alike(p);
+    bool long_lines = p.n == 1 || p.m * (int64_t)sizeof(T) >= ADD_THREADS * 16;
+    bool fits_grid = p.n <= GRID_MAX && p.batches <= GRID_MAX && p.m / 16 <= GRID_X_MAX;
+    if (!in_chunks)
+        return launch_elements<T>(p, q->stream);
+    if (!is_aligned(p) || !long_lines || !fits_grid)
+        return launch_tiles<T>(p, q->stream);
+    switch (way == CUDA_ADD_ANY ? way_of(p) : way) {
+    case CUDA_ADD_ONE:
+        return launch_aligned<T, 1>(p, q->stream);
+    case CUDA_ADD_TWO:
+        return launch_aligned<T, 2>(p, q->stream);
     default:
-        break;
+        return launch_aligned<T, 4>(p, q->stream);
     }
-    return launch_tiles<T, 4, false>(p, stream, 0);
 }
 
-int cuda_add_launch(enum cuda_add_way way, const struct cuda_add_problem *q)
+int cuda_add_launch(enum cuda_add_way way, const struct cuda_add_problem *p)
 {
-    add_arguments p = { q->x.base,  q->y.base,   q->m,       q->n,     q->batches,
-                        q->x.row,   q->x.column, q->x.batch, q->y.row, q->y.column,
-                        q->y.batch, q->alpha,    0,          0 };
-    if (p.m <= 0 || p.n <= 0 || p.batches <= 0 || p.alpha == 0)
+    if (p->m <= 0 || p->n <= 0 || p->batches <= 0 || p->alpha == 0)
         return 0;
-    switch (q->y.dtype) {
+    switch (p->y.dtype) {
     case TILEWISE_F64:
-        return launch<double>(way, p, q->stream);
+        return launch<double>(way, p);
     case TILEWISE_F32:
-        return launch<float>(way, p, q->stream);
+        return launch<float>(way, p);
     case TILEWISE_F16:
-        return launch<__half>(way, p, q->stream);
+        return launch<__half>(way, p);
     default:
-        return launch<__nv_bfloat16>(way, p, q->stream);
+        return launch<__nv_bfloat16>(way, p);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The instructions that C++ has no name for: asynchronous copies to shared memory, matrix loads and
- * matrix products (sm_80), bulk copies (sm_90). The tests that run the kernels on a processor bring
+ * matrix products (sm_80). The tests that run the kernels on a processor bring
  * their own (tests/emulation/emulation.hpp) and define TILEWISE_EMULATION.
  */
 #ifndef TILEWISE_KERNELS_CUDA_DEVICE_CUH
@@ -97,78 +97,14 @@ static __device__ __forceinline__ uint32_t device_round_tf32(uint32_t bits)
     return rounded;
 }
 
-/* ---- bulk copies: one thread orders them, the copy engine does them (sm_90) ---- */
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-#define DEVICE_HAS_BULK 1
-
-/* One thread arrives in each phase. All threads meet before anybody waits for it. */
-static __device__ __forceinline__ void device_barrier_init(uint64_t *barrier)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
-                 "fence.proxy.async.shared::cta;" ::"r"(device_shared_address(barrier))
-                 : "memory");
-}
-/* Arrive; the phase ends when `bytes` have come. */
-static __device__ __forceinline__ void device_barrier_expect(uint64_t *barrier, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     device_shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
-}
-/* Until the phase of this parity (0 for the first one, then 1, 0, ...) has ended. */
-static __device__ __forceinline__ void device_barrier_wait(uint64_t *barrier, int parity)
-{
-    uint32_t done = 0;
-    while (!done)
-        asm volatile("{\n.reg .pred p;\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                     "selp.u32 %0, 1, 0, p;\n}"
-                     : "=r"(done)
-                     : "r"(device_shared_address(barrier)), "r"(parity)
-                     : "memory");
-}
-/* Addresses and bytes are multiples of 16. */
-static __device__ __forceinline__ void device_bulk_load(void *shared, const void *global, int bytes,
-                                                        uint64_t *barrier)
-{
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "
-                 "%2, [%3];" ::"r"(device_shared_address(shared)),
-                 "l"(global), "r"(bytes), "r"(device_shared_address(barrier))
-                 : "memory");
-}
-static __device__ __forceinline__ void device_bulk_store(void *global, const void *shared,
-                                                         int bytes)
-{
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
-                 "r"(device_shared_address(shared)), "r"(bytes)
-                 : "memory");
-}
-/* What this thread wrote to shared memory, before a store of it is ordered behind a barrier. */
-static __device__ __forceinline__ void device_bulk_publish()
-{
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-static __device__ __forceinline__ void device_bulk_commit()
-{
-    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-/* Until all but LEFT of this thread's groups of stores have read their shared memory. */
-template <int LEFT> static __device__ __forceinline__ void device_bulk_wait()
-{
-    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(LEFT) : "memory");
-}
-#endif
-
-/* Memory that is read or written once: first to leave the caches. */
+/* What is read once leaves the L1 cache to others. Nobody writes it meanwhile. */
 static __device__ __forceinline__ int4 device_load_once(const int4 *from)
 {
-    return __ldcs(from);
-}
-static __device__ __forceinline__ void device_store_once(int4 *to, int4 value)
-{
-    __stcs(to, value);
+    int4 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.s32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(from));
+    return v;
 }
 
 /* A kernel that needs more than 48 KB of shared memory must say so. */
@@ -178,20 +114,12 @@ template <typename K> static bool device_allow_shared(K kernel, int bytes)
            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) ==
                cudaSuccess;
 }
-/* Multiprocessors, and whether there is a copy engine for bulk copies. */
 static inline int device_processors()
 {
     int device = 0, count = 0;
     cudaGetDevice(&device);
     cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
     return count > 0 ? count : 1;
-}
-static inline bool device_copies_in_bulk()
-{
-    int device = 0, major = 0;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    return major >= 9;
 }
 static inline bool device_failed()
 {

@@ -126,11 +126,12 @@ static size_t best_tile(enum cuda_gemm_family family, const struct cuda_gemm_pro
     return best;
 }
 
-/* Where the tiles leave multiprocessors idle, parts of k fill them. */
+/* Where the tiles leave multiprocessors idle, parts of k fill them. A skinny tile keeps one busy by
+ * itself, and the second pass over its parts takes as long as a small product. */
 static int splits_for(const struct cuda_gemm_tile *t, const struct cuda_gemm_problem *p)
 {
     double steps = ceil((double)p->k / t->k), blocks = blocks_of(t, p);
-    double wanted = floor(room_for(t) / blocks);
+    double wanted = floor((t->is_skinny ? PROCESSORS : room_for(t)) / blocks);
     double possible = floor(steps / STEPS_PER_SPLIT_MIN);
     double splits = fmin(fmin(wanted, possible), SPLITS_MAX);
     return splits < 2 ? 1 : (int)splits;

@@ -76,15 +76,9 @@ struct cuda_add_problem {
     double alpha;
     void *stream;
 };
-/* How y = alpha x + y goes through memory; CUDA_ADD_ANY: what is fastest for its sizes. */
-enum cuda_add_way {
-    CUDA_ADD_ANY,
-    CUDA_ADD_TILE,      /* a tile of 16 KB for each block */
-    CUDA_ADD_TILE_ONCE, /* the same past the caches */
-    CUDA_ADD_TILE_WIDE, /* 32 KB */
-    CUDA_ADD_RESIDENT,  /* as many blocks as fit, which take tiles in turn */
-    CUDA_ADD_BULK,      /* the copy engine (sm_90); on older ones, and for short lines, tiles */
-};
+/* How many chunks of 16 bytes of x and of y each thread has on their way. CUDA_ADD_ANY: by the
+ * size. */
+enum cuda_add_way { CUDA_ADD_ANY, CUDA_ADD_ONE, CUDA_ADD_TWO, CUDA_ADD_FOUR };
 int cuda_add_launch(enum cuda_add_way way, const struct cuda_add_problem *p);
 
 #ifdef __cplusplus

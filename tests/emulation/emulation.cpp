@@ -2,7 +2,6 @@
 #include "tests/emulation/emulation.hpp"
 #include "tests/emulation/fault.h"
 
-#include <map>
 #include <setjmp.h>
 
 uint3 threadIdx, blockIdx;
@@ -27,19 +26,6 @@ struct fiber {
     bool has_begun = false, is_done = false;
     std::vector<copy> open;               /* not committed yet */
     std::deque<std::vector<copy>> groups; /* committed, oldest first */
-    std::vector<copy> open_stores;        /* of the copy engine */
-    std::deque<std::vector<copy>> store_groups;
-
-    bool has_copies() const
-    {
-        return !open.empty() || !groups.empty() || !open_stores.empty() || !store_groups.empty();
-    }
-};
-
-/* One of bulk copies: a phase ends when the bytes that are expected have been ordered. */
-struct bulk_barrier {
-    int phase = 0, expected = -1, ordered = 0; /* expected -1: nobody arrived yet */
-    std::vector<copy> loads;
 };
 
 /* Where `all` threads meet; the last one does what is to be done. */
@@ -59,7 +45,6 @@ std::vector<warp> warps;
 std::vector<unsigned char> shared_memory;
 unsigned char *shared_begin;
 size_t shared_size;
-std::map<uint64_t *, bulk_barrier> bulk_barriers;
 meeting barrier;
 jmp_buf scheduler;
 int current;
@@ -125,13 +110,10 @@ void resume(fiber *f)
 
 void run_block(int threads)
 {
-    bulk_barriers.clear();
     for (int t = 0; t < threads; t++) {
         fiber *f = fibers[t];
         f->open.clear();
         f->groups.clear();
-        f->open_stores.clear();
-        f->store_groups.clear();
         f->is_done = f->has_begun = false;
         getcontext(&f->context);
         f->context.uc_stack.ss_sp = f->stack.data();
@@ -150,7 +132,7 @@ void run_block(int threads)
         }
     }
     for (int t = 0; t < threads && emulation_fault_now == FAULT_NONE; t++)
-        if (fibers[t]->has_copies())
+        if (!fibers[t]->open.empty() || !fibers[t]->groups.empty())
             die("ends with copies on their way");
 }
 } // namespace
@@ -232,92 +214,6 @@ void emulation_wait(int left)
             for (const copy &c : f->groups.front())
                 perform(c);
         f->groups.pop_front();
-    }
-}
-
-/* ---- bulk copies ---- */
-
-static bulk_barrier &barrier_of(uint64_t *barrier)
-{
-    auto found = bulk_barriers.find(barrier);
-    if (found == bulk_barriers.end())
-        die("no such barrier");
-    return found->second;
-}
-
-static void check_bulk(const void *shared, const void *global, int bytes)
-{
-    if (((uintptr_t)shared | (uintptr_t)global | (uintptr_t)bytes) % 16 != 0 || bytes <= 0)
-        die("bulk copy is not aligned");
-    check_shared(shared, (size_t)bytes);
-}
-
-void device_barrier_init(uint64_t *barrier)
-{
-    check_shared(barrier, sizeof *barrier);
-    bulk_barriers[barrier] = bulk_barrier();
-}
-
-void device_barrier_expect(uint64_t *barrier, int bytes)
-{
-    bulk_barrier &b = barrier_of(barrier);
-    if (b.expected >= 0)
-        die("arrives twice in one phase");
-    b.expected = bytes;
-}
-
-void device_bulk_load(void *shared, const void *global, int bytes, uint64_t *barrier)
-{
-    bulk_barrier &b = barrier_of(barrier);
-    check_bulk(shared, global, bytes);
-    b.ordered += bytes;
-    b.loads.push_back({ shared, global, bytes, bytes });
-    if (!emulation_copies_late)
-        perform(b.loads.back());
-}
-
-void device_barrier_wait(uint64_t *barrier, int parity)
-{
-    bulk_barrier &b = barrier_of(barrier);
-    while (b.phase % 2 == parity) {
-        if (b.expected != b.ordered) {
-            pause();
-            continue;
-        }
-        for (const copy &c : b.loads)
-            if (emulation_copies_late)
-                perform(c);
-        b.loads.clear();
-        b.phase++;
-        b.expected = -1;
-        b.ordered = 0;
-    }
-}
-
-void device_bulk_store(void *global, const void *shared, int bytes)
-{
-    check_bulk(shared, global, bytes);
-    copy c = { global, shared, bytes, bytes };
-    if (!emulation_copies_late)
-        perform(c);
-    fibers[current]->open_stores.push_back(c);
-}
-
-void device_bulk_commit()
-{
-    fiber *f = fibers[current];
-    f->store_groups.push_back(f->open_stores);
-    f->open_stores.clear();
-}
-
-void emulation_bulk_wait(int left)
-{
-    fiber *f = fibers[current];
-    while ((int)f->store_groups.size() > left) {
-        if (emulation_copies_late)
-            for (const copy &c : f->store_groups.front())
-                perform(c);
-        f->store_groups.pop_front();
     }
 }
 

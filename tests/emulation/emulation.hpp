@@ -62,22 +62,6 @@ template <int LEFT> static inline void device_copy_wait()
     emulation_wait(LEFT);
 }
 
-#define DEVICE_HAS_BULK 1
-void device_barrier_init(uint64_t *barrier);
-void device_barrier_expect(uint64_t *barrier, int bytes);
-void device_barrier_wait(uint64_t *barrier, int parity);
-void device_bulk_load(void *shared, const void *global, int bytes, uint64_t *barrier);
-void device_bulk_store(void *global, const void *shared, int bytes);
-static inline void device_bulk_publish()
-{
-}
-void device_bulk_commit();
-void emulation_bulk_wait(int left);
-template <int LEFT> static inline void device_bulk_wait()
-{
-    emulation_bulk_wait(LEFT);
-}
-
 void device_load_matrices(uint32_t r[4], const void *shared);
 void device_load_matrices_transposed(uint32_t r[4], const void *shared);
 void device_multiply(__half, float c[4], const uint32_t a[4], const uint32_t b[2]);
@@ -107,10 +91,6 @@ static inline int4 device_load_once(const int4 *from)
 {
     return *from;
 }
-static inline void device_store_once(int4 *to, int4 value)
-{
-    *to = value;
-}
 
 /* One fiber runs at a time, and leaves at barriers only. */
 template <typename T> static inline T atomicAdd(T *at, T value)
@@ -139,10 +119,6 @@ template <typename K> static bool device_allow_shared(K, int bytes)
 static inline int device_processors()
 {
     return 2;
-}
-static inline bool device_copies_in_bulk()
-{
-    return true;
 }
 static inline bool device_failed()
 {

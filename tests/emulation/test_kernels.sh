@@ -21,7 +21,7 @@ check "all kernels are right on 200 shapes" runs --cases 200 --largest 40
 check "and were asked" none_is_idle
 check "the seed is printed" says '"first_seed":1,'
 check "the same seed, the same cases" same_again
-check "adds in bulk, lines longer than a stage" runs --only _bulk --cases 40 --largest 120 --seed 77
+check "adds of long lines" runs --only add_ --cases 40 --largest 120 --seed 77
 check "an unknown option is refused" refuses --no-such-option
 check "no largest size is refused" refuses --largest 0
 finish
