@@ -41,6 +41,7 @@ struct stage {
     struct order_fillers fillers;
     size_t filler_kernels;
     double end_ns; /* of the budget */
+    double due_ns; /* when the device will be done with what it was given, if all is as recorded */
     unsigned arm;
     struct part *alone; /* only this one is called; NULL: a filler */
 };
@@ -79,12 +80,35 @@ static int fill(struct stage *g, size_t step)
                             p ? p->activation_bytes : 0);
 }
 
+static double now_ns(void *context)
+{
+    (void)context;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* A device that idles is slower at what comes next. Where the application launched call by call and
+ * the device waited for it, the replay launches at that pace. */
+static void keep_pace(struct stage *g, const struct sequence_step *step)
+{
+    const struct sequence *s = g->job->sequence;
+    if (s->in_graph || !s->is_kernel_time)
+        return;
+    g->due_ns = fmax(g->due_ns, now_ns(NULL));
+    g->due_ns += step->gap_ns;
+    while (now_ns(NULL) < g->due_ns)
+        continue;
+    g->due_ns += step->ns;
+}
+
 static int pass(void *context)
 {
     struct stage *g = context;
     const struct sequence *s = g->job->sequence;
     int failed = 0;
     for (size_t i = 0; i < s->count && !failed; i++) {
+        keep_pace(g, &s->steps[i]);
         if (is_filler(g, i)) {
             failed = fill(g, i);
             continue;
@@ -109,6 +133,7 @@ static struct backend_burst burst_of(struct stage *g, uint64_t passes)
     for (size_t i = 0; i < g->nparts; i++)
         g->parts[i].next = 0; /* the same buffers in every burst */
     order_filler_rewind(&g->fillers);
+    g->due_ns = 0;
     return (struct backend_burst){ pass,   g,
                                    passes, g->arm,
                                    false,  in_graph ? BACKEND_IN_A_GRAPH : BACKEND_CALL_BY_CALL };
@@ -120,14 +145,6 @@ static double timed(void *context, unsigned arm, uint64_t passes)
     g->arm = arm;
     struct backend_burst burst = burst_of(g, passes);
     return g->backend->burst(g->leader, &burst);
-}
-
-static double now_ns(void *context)
-{
-    (void)context;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 /* ---- set up ---- */

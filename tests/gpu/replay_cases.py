@@ -310,8 +310,9 @@ def _kernels(session: Session) -> list[dict]:
 
 
 def _rows(text: str) -> list[dict]:
-    """The objects that a program printed, one a line."""
-    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    """The objects that a C program printed, one a line: what is no number there is None."""
+    lines = [line for line in text.splitlines() if line.startswith("{")]
+    return [json.loads(re.sub(r":-?(?:inf|nan)\b", ":null", line)) for line in lines]
 
 
 def _torch_adds(text: str) -> dict[str, float]:

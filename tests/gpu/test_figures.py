@@ -431,6 +431,12 @@ def test_wrong_kernels_are_read_from_what_is_printed():
     }
 
 
+def test_what_is_no_number_is_none():
+    text = '{"checked":"add","wrong":1,"worst":inf}\n{"us":-nan,"low":nan}\nnoise\n'
+    rows = [{"checked": "add", "wrong": 1, "worst": None}, {"us": None, "low": None}]
+    assert replay_cases._rows(text) == rows
+
+
 def test_adds_of_pytorch_have_our_names():
     text = (
         '{"device": "x"}\n{"torch": "float32", "shape": [1024], "us": 2.0}\n'

@@ -224,15 +224,17 @@ static void end(struct writer *w, uint64_t calls)
     cr_assert_eq(writer_close(w, &counters, 100000000), ST_OK);
 }
 
+static bool eager; /* launched call by call; else by a graph */
+
 /* Work of a window, in letters: s small (1 kernel), a attention, l large (2 kernels); of a graph.
  */
 static void write_window(struct writer *w, const char *work)
 {
     const struct gpu_source sources[] = {
-        { .name = attention, .signature = small, .in_graph = true, .is_first = true },
-        { .name = attention, .signature = GPU_NO_SIGNATURE, .in_graph = true },
-        { .name = attention, .signature = large, .in_graph = true, .is_first = true },
-        { .name = attention, .signature = large, .in_graph = true },
+        { .name = attention, .signature = small, .in_graph = !eager, .is_first = true },
+        { .name = attention, .signature = GPU_NO_SIGNATURE, .in_graph = !eager },
+        { .name = attention, .signature = large, .in_graph = !eager, .is_first = true },
+        { .name = attention, .signature = large, .in_graph = !eager },
     };
     static const uint32_t length[] = { 832, 6400, 1600, 96 };
     static uint64_t at = 64000;
@@ -330,6 +332,8 @@ Test(order, a_step_of_a_graph_is_found_in_windows)
     cr_assert_eq(rows_of(2), 16);
     cr_assert_float_eq(sequence->steps[2].ns, 1696, 1e-6); /* both kernels */
     cr_assert_float_eq(sequence->filler_ns, 6400, 1e-6);
+    cr_assert_float_eq(sequence->steps[1].gap_ns, 320, 1e-6);
+    cr_assert_float_eq(sequence->steps[2].gap_ns, 320, 1e-6);
     cr_assert_float_eq(sequence->least_filler_ns, 6400, 1e-6);
     cr_assert(sequence->steps[1].reads); /* by its name */
     cr_assert_str_eq(sequence->source, "stream 1 of process 1000");
@@ -488,6 +492,25 @@ Test(order, scratch_is_that_of_the_devices_threads)
     order_measure(&job, &out);
     cr_assert_eq(out.status, RESULT_PASSED, "%s", out.reason);
     cr_assert(isfinite(out.chosen_ns));
+    sequences_free(&sequences);
+    plan_free(plan);
+}
+
+/* At the recorded pace, which is a matter of the host's clock: here it must only get through. */
+Test(order, work_that_was_launched_call_by_call_is_replayed_so)
+{
+    struct result_set results = { 0 };
+    eager = true;
+    write_windows(20);
+    find();
+    cr_assert_not(sequence->in_graph);
+    cr_assert(sequence->is_kernel_time);
+    replay(&results);
+    cr_assert_eq(results.norders, 1);
+    cr_assert_eq(results.orders[0].status, RESULT_PASSED, "%s", results.orders[0].reason);
+    cr_assert_float_eq(results.orders[0].kernel_ns, 800 + 1650, 1e-6);
+    cr_assert_not(results.orders[0].in_graph);
+    result_free(&results);
     sequences_free(&sequences);
     plan_free(plan);
 }
