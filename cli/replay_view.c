@@ -69,8 +69,8 @@ void replay_view_start(void *context, const struct result_run *run, const char *
         printf("note      recorded on a GPU, replayed on a processor: no verdict uses these "
                "ratios\n");
     view->other_device = view->trace_device[0] && !fidelity_is_of(run->device, view->trace_device);
-    printf("\n%4s  %-*s %10s %8s %14s %14s\n", "#", SHAPE_WIDTH, "shape", "calls", "time",
-           view->check_only ? "" : "recorded call", view->check_only ? "" : "best routine");
+    printf("\n%4s  %-*s %10s %8s%s\n", "#", SHAPE_WIDTH, "shape", "calls", "time",
+           view->check_only ? "" : "  recorded call   best routine");
     fflush(stdout);
 }
 
@@ -258,10 +258,40 @@ void replay_view_case(void *context, size_t item, const struct result_case *row)
     fflush(stdout);
 }
 
+static int by_share(const void *a, const void *b)
+{
+    double x = ((const struct replay_view_reason *)a)->time_share;
+    double y = ((const struct replay_view_reason *)b)->time_share;
+    return (x < y) - (x > y);
+}
+
+/* What was not replayed, once: behind the last shape. */
+static void print_rest(struct replay_view *view)
+{
+    size_t count = 0;
+    if (view->rest > REST_SHOWN_MAX)
+        printf("      and %zu more shapes with %.2f %% of the time, not replayed (all: --mode "
+               "list)\n",
+               view->rest - REST_SHOWN_MAX, 100 * view->rest_share);
+    while (count < REPLAY_VIEW_REASONS && view->reasons[count].shapes)
+        count++;
+    if (count == 0)
+        return;
+    qsort(view->reasons, count, sizeof *view->reasons, by_share);
+    printf("\nnot replayed, by reason:\n");
+    for (size_t i = 0; i < count; i++)
+        printf("%6zu shape%s %6.2f %%  %s\n", view->reasons[i].shapes,
+               view->reasons[i].shapes == 1 ? " " : "s", 100 * view->reasons[i].time_share,
+               view->reasons[i].text);
+    view->rest = 0;
+    memset(view->reasons, 0, sizeof view->reasons);
+}
+
 void replay_view_order(void *context, const struct result_order *row)
 {
     struct replay_view *view = context;
     clear_line(view);
+    print_rest(view);
     printf("\nin order  %" PRIu64 " calls and %" PRIu64 " fillers of %s, recorded %" PRIu64
            " times, %s\n",
            row->calls, row->fillers, row->source, row->repeats,
@@ -285,32 +315,6 @@ void replay_view_progress(void *context, const struct replay_progress *p)
     if (view->live)
         fprintf(stderr, "\r\033[K[%zu/%zu] %.60s, %.0f s left at most", p->done + 1, p->total,
                 p->what, p->left_s);
-}
-
-static int by_share(const void *a, const void *b)
-{
-    double x = ((const struct replay_view_reason *)a)->time_share;
-    double y = ((const struct replay_view_reason *)b)->time_share;
-    return (x < y) - (x > y);
-}
-
-static void print_rest(struct replay_view *view)
-{
-    size_t count = 0;
-    if (view->rest > REST_SHOWN_MAX)
-        printf("      and %zu more shapes with %.2f %% of the time, not replayed (all: --mode "
-               "list)\n",
-               view->rest - REST_SHOWN_MAX, 100 * view->rest_share);
-    while (count < REPLAY_VIEW_REASONS && view->reasons[count].shapes)
-        count++;
-    if (count == 0)
-        return;
-    qsort(view->reasons, count, sizeof *view->reasons, by_share);
-    printf("\nnot replayed, by reason:\n");
-    for (size_t i = 0; i < count; i++)
-        printf("%6zu shape%s %6.2f %%  %s\n", view->reasons[i].shapes,
-               view->reasons[i].shapes == 1 ? " " : "s", 100 * view->reasons[i].time_share,
-               view->reasons[i].text);
 }
 
 void replay_view_end(struct replay_view *view)
