@@ -10,7 +10,11 @@
 #include "traces/phasecode.h"
 
 /* Of one frame: 200 KiB at most, less than what drain.c leaves free. */
-enum { CALLS = 2048, MARKS = 1024 };
+enum {
+    CALLS = 2048,
+    MARKS = 1024,
+    SECTION_BYTES_MAX = (NVTX_PHASES + CALLS + MARKS) * PHASECODE_BYTES_MAX + PHASECODE_HEAD_BYTES,
+};
 
 static uint32_t phase_string[NVTX_PHASES + 1], mark_string[NVTX_MARKS + 1]; /* 0: not yet */
 static bool has_calls; /* in a thread's table */
@@ -18,12 +22,13 @@ static struct phase_total totals[NVTX_PHASES];
 static struct phase_calls calls[CALLS];
 static struct phase_mark marks[MARKS];
 static struct buffer section;
+static bool is_waiting; /* the section: a frame had no memory for it */
 
 void nvtx_write_begin(void)
 {
     memset(phase_string, 0, sizeof phase_string);
     memset(mark_string, 0, sizeof mark_string);
-    has_calls = false;
+    has_calls = is_waiting = false;
 }
 
 const char *nvtx_write_op(uint32_t entry)
@@ -159,10 +164,12 @@ static uint64_t take_lost(void)
     return sum;
 }
 
-void nvtx_write(struct drain *d)
+/* A section of what is new; false: there is nothing, or no memory, and nothing was taken. */
+static bool make_section(struct drain *d)
 {
-    if (!config.nvtx)
-        return;
+    section.size = 0;
+    if (!buffer_reserve(&section, SECTION_BYTES_MAX))
+        return false;
     struct phase_rows rows = {
         .totals = totals,
         .calls = calls,
@@ -172,18 +179,25 @@ void nvtx_write(struct drain *d)
         .ncalls = take_calls(d),
         .nmarks = take_marks(d),
     };
-    size_t count = rows.ntotals + rows.ncalls + rows.nmarks;
-    section.size = 0;
-    if ((count || rows.lost) &&
-        buffer_reserve(&section, count * PHASECODE_BYTES_MAX + PHASECODE_HEAD_BYTES)) {
-        phasecode_put(&section, &rows);
-        writer_blob(d->w, SECTION_PHASES, section.bytes, section.size);
-    }
+    if (!rows.ntotals && !rows.ncalls && !rows.nmarks && !rows.lost)
+        return false;
+    phasecode_put(&section, &rows);
+    return true;
+}
+
+void nvtx_write(struct drain *d)
+{
+    if (!config.nvtx)
+        return;
+    if (!is_waiting)
+        is_waiting = make_section(d);
+    if (is_waiting && writer_blob(d->w, SECTION_PHASES, section.bytes, section.size) == ST_OK)
+        is_waiting = false;
 }
 
 bool nvtx_write_is_dirty(void)
 {
-    if (has_calls)
+    if (has_calls || is_waiting)
         return true;
     for (unsigned i = 0, n = config.nvtx ? nvtx_range_threads() : 0; i < n; i++) {
         struct nvtx_notes *notes = nvtx_range_notes(i);

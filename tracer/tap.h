@@ -69,7 +69,7 @@ static inline void tap_soon(const struct tap_self *self)
     hot_soon_written(&self->thread->ring.head);
     hot_soon_written(&self->thread->seen);
     hot_soon(self->next_key);
-    hot_soon((const char *)self->next_key + HOT_LINE);
+    hot_soon((const void *)((uintptr_t)self->next_key + HOT_LINE));
     hot_soon_written(self->next_record);
     hot_soon(self->next_place);
 }
