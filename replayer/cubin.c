@@ -108,6 +108,39 @@ static enum status no_binary(const struct cubin_module *module, unsigned arch, s
                      module->name, arch, known);
 }
 
+/* The driver takes the bytes of parameters on trust, but from CUDA 12.4 on it says how many each
+ * has: the manifest is held against that. If it does not say so of the first one, nothing is known.
+ */
+static enum status check_parameters(const struct cubin_driver *driver, void *function,
+                                    const struct cubin_launch *launch, struct fault *fault)
+{
+    static const struct {
+        const char *word;
+        size_t bytes;
+    } types[] = {
+#define X(id, word, bytes, least, most) { word, bytes },
+        CUBIN_TYPE_LIST(X)
+#undef X
+    };
+    size_t offset, bytes;
+    if (!driver->cuFuncGetParamInfo || driver->cuFuncGetParamInfo(function, 0, &offset, &bytes))
+        return ST_OK;
+    for (size_t i = 0; i < launch->nargs; i++) {
+        enum cubin_type type = launch->args[i].type;
+        if (driver->cuFuncGetParamInfo(function, i, &offset, &bytes))
+            return fault_set(fault, ST_INVALID, "%.60s takes %zu parameters, the manifest has %zu",
+                             launch->entry, i, launch->nargs);
+        if (bytes != types[type].bytes)
+            return fault_set(fault, ST_INVALID,
+                             "parameter %zu of %.60s has %zu bytes, the manifest's %s has %zu",
+                             i + 1, launch->entry, bytes, types[type].word, types[type].bytes);
+    }
+    if (driver->cuFuncGetParamInfo(function, launch->nargs, &offset, &bytes) == 0)
+        return fault_set(fault, ST_INVALID, "%.60s takes more than the manifest's %zu parameters",
+                         launch->entry, launch->nargs);
+    return ST_OK;
+}
+
 static enum status load(struct cubin_state *state, size_t i, const struct cubin_launch *launch,
                         struct fault *fault)
 {
@@ -125,7 +158,8 @@ static enum status load(struct cubin_state *state, size_t i, const struct cubin_
     if (error)
         return cubin_driver_refused(driver, error, "cuModuleLoadData", fault);
     error = driver->cuModuleGetFunction(&state->functions[i], module, launch->entry);
-    return error ? cubin_driver_refused(driver, error, launch->entry, fault) : ST_OK;
+    return error ? cubin_driver_refused(driver, error, launch->entry, fault)
+                 : check_parameters(driver, state->functions[i], launch, fault);
 }
 
 static int init(const struct tilewise_candidate *self)

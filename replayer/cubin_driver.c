@@ -2,6 +2,7 @@
 #include "replayer/cubin_driver.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const char library[] = "libcuda.so.1";
@@ -18,14 +19,18 @@ static enum status find_functions(struct cubin_driver *driver, void *handle, str
     static const struct {
         const char *name;
         size_t offset;
+        bool is_needed;
     } slots[] = {
-#define X(name, result, parameters) { #name, offsetof(struct cubin_driver, name) },
+#define X(name, result, parameters) { #name, offsetof(struct cubin_driver, name), true },
         CUBIN_DRIVER_LIST(X)
+#undef X
+#define X(name, result, parameters) { #name, offsetof(struct cubin_driver, name), false },
+            CUBIN_DRIVER_LATER_LIST(X)
 #undef X
     };
     for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++) {
         void *symbol = dlsym(handle, slots[i].name);
-        if (symbol == NULL)
+        if (symbol == NULL && slots[i].is_needed)
             return fault_set(fault, ST_DEVICE, "the NVIDIA driver has no %s; update it",
                              slots[i].name);
         memcpy((char *)driver + slots[i].offset, &symbol, sizeof symbol);

@@ -49,6 +49,9 @@ struct cubin_launch_config {
     X(cuFuncSetAttribute,   int, (void *function, int attribute, int value))                       \
     X(cuLaunchKernelEx,     int, (const struct cubin_launch_config *config, void *function, void **parameters, void **extra)) \
     X(cuMemsetD8Async,      int, (uint64_t memory, unsigned char value, size_t bytes, void *stream))
+/* From CUDA 12.4 on; NULL in an older driver. */
+#define CUBIN_DRIVER_LATER_LIST(X)                                                                 \
+    X(cuFuncGetParamInfo,   int, (void *function, size_t index, size_t *offset, size_t *bytes))
 /* clang-format on */
 
 struct cubin_driver {
@@ -56,6 +59,7 @@ struct cubin_driver {
     unsigned sm_count;
 #define X(name, result, parameters) result(*name) parameters;
     CUBIN_DRIVER_LIST(X)
+    CUBIN_DRIVER_LATER_LIST(X)
 #undef X
 };
 

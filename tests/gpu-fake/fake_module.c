@@ -3,7 +3,9 @@
  * The driver's modules and launches. A cubin of this device is a text:
  *   fake cubin sm_90
  *   kernel NAME PARAMETERS WORK[:TYPE]
- * PARAMETERS has a letter for each: P pointer, i int32, l int64, f float, d double. WORK is one of
+ * PARAMETERS has a letter for each: P pointer, b int8, s int16, i int32, l int64, f float, d
+ * double;
+ * - for none. WORK is one of
  * the kernels below, over elements of TYPE (f32). A kernel does what its grid covers, and only
  * that, from the bytes of its parameters: a wrong grid or argument is a wrong result.
  */
@@ -18,6 +20,7 @@
 
 #define X(name, result, parameters) result name parameters;
 CUBIN_DRIVER_LIST(X)
+CUBIN_DRIVER_LATER_LIST(X)
 #undef X
 
 enum {
@@ -231,6 +234,8 @@ static bool read_kernel(const char *line, struct kernel *k)
     char work[32], type[16] = "f32";
     if (sscanf(line, "kernel %63s %64s %31[^: \n]:%15s", k->name, k->parameters, work, type) < 3)
         return false;
+    if (strcmp(k->parameters, "-") == 0)
+        k->parameters[0] = '\0';
     k->dtype = tilewise_dtype_find(type);
     for (size_t i = 0; i < sizeof works / sizeof works[0]; i++)
         if (strcmp(works[i].name, work) == 0)
@@ -274,6 +279,25 @@ int cuModuleGetFunction(void **function, void *module, const char *name)
     return NOT_FOUND;
 }
 
+static size_t bytes_of(char letter)
+{
+    return letter == 'b' ? 1 : letter == 's' ? 2 : letter == 'i' || letter == 'f' ? 4 : 8;
+}
+
+int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *bytes)
+{
+    const struct kernel *k = function;
+    if (index >= strlen(k->parameters))
+        return INVALID_VALUE;
+    *bytes = bytes_of(k->parameters[index]);
+    *offset = 0;
+    for (size_t i = 0; i <= index; i++) {
+        size_t each = bytes_of(k->parameters[i]);
+        *offset = (*offset + each - 1) / each * each + (i < index ? each : 0);
+    }
+    return 0;
+}
+
 int cuFuncSetAttribute(void *function, int attribute, int value)
 {
     struct kernel *k = function;
@@ -285,11 +309,6 @@ int cuFuncSetAttribute(void *function, int attribute, int value)
 }
 
 /* ---- launches ---- */
-
-static size_t bytes_of(char letter)
-{
-    return letter == 'i' || letter == 'f' ? 4 : 8;
-}
 
 static int check_launch(const struct kernel *k, const struct fake_launch *l)
 {

@@ -365,6 +365,22 @@ Test(cubin, the_driver_is_quoted_when_it_refuses_to_load)
     refused_to_load("capability=100", NOTHING, "no cubin of 'k' for sm_100, only for sm_90");
 }
 
+Test(cubin, parameters_are_held_against_those_of_the_kernel)
+{
+    open_device();
+    refused_to_load("", "fake cubin sm_90\nkernel f PP nothing\n",
+                    "f takes more than the manifest's 1 parameters");
+    refused_to_load("", "fake cubin sm_90\nkernel f i nothing\n",
+                    "parameter 1 of f has 4 bytes, the manifest's ptr has 8");
+    const struct tilewise_candidate *c = candidate(
+        "fake cubin sm_90\nkernel f P nothing\n",
+        "    op: gemm\n    types: { a: f32, b: f32, c: f32, compute: [f32] }\n    trans: [NN]\n"
+        "    launches: [ { module: k, entry: f, grid: [ m ], args: [ { ptr: a }, { i32: m } ] } "
+        "]\n");
+    cr_assert_neq(c->init(c), 0);
+    expect_complaint(c, "f takes 1 parameters, the manifest has 2");
+}
+
 Test(cubin, without_a_driver_it_says_so)
 {
     if (dlopen("libcuda.so.1", RTLD_NOW) != NULL)
