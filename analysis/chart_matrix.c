@@ -212,12 +212,14 @@ static bool give_way(const struct plot *p, struct spot *s)
     return !covers(p, s);
 }
 
-/* A class that is all of its operation would stand on it. */
-static bool is_all(const struct analysis *a, const struct analysis_group *g)
+/* A class that is all or nearly all of its operation would stand on it, and says nothing new. */
+static bool stands_on_its_op(const struct plot *p, const struct spot *s)
 {
-    for (size_t i = 0; i < a->nops; i++)
-        if (a->ops[i].op == g->op && a->ops[i].dtype == g->dtype)
-            return a->ops[i].nmembers == g->nmembers;
+    for (size_t i = 0; i < p->nspots && s->g->shape_class; i++) {
+        const struct spot *op = &p->spots[i];
+        if (!op->g->shape_class && op->g->op == s->g->op && op->g->dtype == s->g->dtype)
+            return hypot(op->x - s->x, op->y - s->y) < op->r;
+    }
     return false;
 }
 
@@ -229,6 +231,8 @@ static void place(struct plot *p, const struct analysis_group *g, size_t number)
         return;
     struct spot s = { g, number, x_of(deciding_grain(&g->stability)->cov05), y_of(g->heat.value),
                       is_whole ? 8 : 5 };
+    if (stands_on_its_op(p, &s))
+        return;
     if (is_cold(&s)) {
         s.r = 5;
         if (!give_way(p, &s)) {
@@ -337,8 +341,7 @@ void chart_matrix(const struct analysis *a, FILE *out)
     for (size_t i = 0; i < a->nops && i < OPS_SHOWN; i++)
         place(&p, &a->ops[i], i + 1);
     for (size_t i = 0; i < a->nclasses && i < CLASSES_SHOWN; i++)
-        if (!is_all(a, &a->classes[i]))
-            place(&p, &a->classes[i], i + 1);
+        place(&p, &a->classes[i], i + 1);
     for (size_t i = 0; i < p.nspots; i++)
         take_intervals(&p, &p.spots[i]);
     for (size_t i = 0; i < p.nspots; i++)

@@ -8,7 +8,7 @@
 #include "analysis/shape_bins.h"
 #include "analysis/words.h"
 
-enum { STRIPS = 8 };
+enum { STRIPS = 8, STEPS = 12 };
 
 /* Of a histogram: the bars stand between these. */
 static const double left = 46, right = 396, base = 126, height = 110;
@@ -95,22 +95,36 @@ void chart_histogram(const struct analysis *a, const struct analysis_group *g,
     fputs("</svg></figure>\n", out);
 }
 
-/* One window: a cell per strip, as strong as its share of the group's time in that window. */
-static void column(FILE *out, const double *part, size_t strips, double x, double width)
+/* The step of a share: 0 for none, else 1 to STEPS. */
+static int step_of(double share)
 {
-    for (size_t i = 0; i < strips; i++)
-        if (part[i] > 0)
-            fprintf(out,
-                    "<rect class=\"cell\" x=\"%.1f\" y=\"%zu\" width=\"%.1f\" height=\"15\" "
-                    "fill-opacity=\"%.2f\"/>",
-                    x, 4 + 18 * i, width, 0.08 + 0.92 * part[i]);
+    int step = share > 0 ? 1 + (int)(share * STEPS) : 0;
+    return step < STEPS ? step : STEPS;
+}
+
+/* One strip, a cell per window: one path for all cells of a step, which keeps the page small. Cells
+ * are of size 1, the picture around them scales. */
+static void strip(FILE *out, const double *part, size_t stride, size_t windows, size_t line)
+{
+    for (int step = 1; step <= STEPS; step++) {
+        bool any = false;
+        for (size_t w = 0; w < windows; w++) {
+            if (step_of(part[w * stride]) != step)
+                continue;
+            if (!any)
+                fprintf(out, "<path class=\"cell\" fill-opacity=\"%.2f\" d=\"",
+                        0.08 + 0.92 * (step - 0.5) / STEPS);
+            fprintf(out, "M%zu %zuh1v.8h-1z", w, line);
+            any = true;
+        }
+        fputs(any ? "\"/>" : "", out);
+    }
 }
 
 static void strips(const struct analysis *a, const struct shape_shares *shares, size_t shown,
                    const double *part, FILE *out)
 {
     size_t windows = a->summary->nwindows, lines = shown + (shares->count > shown);
-    double width = 565.0 / (double)windows;
     fprintf(out,
             "<figure><svg class=\"windows\" viewBox=\"0 0 760 %zu\" role=\"img\" aria-label=\""
             "Shapes over time: %zu windows, one line per shape\">\n",
@@ -121,10 +135,14 @@ static void strips(const struct analysis *a, const struct shape_shares *shares, 
     if (lines > shown)
         fprintf(out, "<text x=\"182\" y=\"%zu\" text-anchor=\"end\">%zu others</text>",
                 16 + 18 * shown, shares->count - shown);
-    for (size_t w = 0; w < windows; w++)
-        column(out, part + w * (shown + 1), lines, 190 + width * (double)w, width);
     fprintf(out,
-            "</svg><figcaption>Shapes over time: %zu windows of equal numbers of calls, left "
+            "<svg x=\"190\" y=\"4\" width=\"565\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" "
+            "preserveAspectRatio=\"none\">",
+            18 * lines, windows, lines);
+    for (size_t i = 0; i < lines; i++)
+        strip(out, part + i, shown + 1, windows, i);
+    fprintf(out,
+            "</svg></svg><figcaption>Shapes over time: %zu windows of equal numbers of calls, left "
             "to right; the stronger, the larger the share of the operation's time in that "
             "window.</figcaption></figure>\n",
             windows);

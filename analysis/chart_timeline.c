@@ -150,5 +150,5 @@ void chart_timeline(const struct analysis *a, FILE *out)
             "the more of the time.</figcaption></figure>\n",
             c->idle.source == CAUSAL_THREADS
                 ? "the wall time of the recorded processes, one after the other"
-                : "the windows in which the GPU was watched, one after the other");
+                : "the windows in which the GPU was watched, each for the time around it");
 }

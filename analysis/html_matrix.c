@@ -100,7 +100,8 @@ void html_matrix(const struct analysis *a, FILE *out)
     fputs("<figcaption>Outlined markers with bold names are operations; small filled ones classes "
           "of their shapes that reach 1 % of heat. A number stands for a name where there is no "
           "room: it is that of the row below. On the lower edge, where heat is 1 % or less, "
-          "markers give way to one another. Stability asks for more than coverage (few shapes, "
+          "markers give way to one another. Hot means that all of the upright interval is above "
+          "the line. Stability asks for more than coverage (few shapes, "
           "none new, no drift): the form of a marker says what it came to.</figcaption></figure>"
           "\n",
           out);

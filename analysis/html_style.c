@@ -36,7 +36,7 @@ const char html_style[] =
     ".method{display:grid;grid-template-columns:100px minmax(0,90ch);gap:8px 16px;margin:12px 0}.method dt{font-weight:650}.method dd{margin:0}\n"
     ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(320px,1fr));gap:4px 24px}\n"
     "figure{margin:10px 0}figcaption{font-size:13px;max-width:100ch}\n"
-    "svg{width:100%;height:auto;display:block;font:12px system-ui,\"Segoe UI\",\"DejaVu Sans\",sans-serif}\n"
+    "figure>svg{width:100%;height:auto;display:block}svg{font:12px system-ui,\"Segoe UI\",\"DejaVu Sans\",sans-serif}\n"
     "svg text{fill:var(--soft)}svg .axis{font-size:13px}.matrix,.roofline,.timeline,.windows,.ratios{max-width:900px}.histogram{max-width:400px}\n"
     ".grid{stroke:var(--line)}.even{stroke:var(--ink);stroke-width:1.5}.threshold{stroke:var(--soft);stroke-dasharray:6 4;fill:none}\n"
     ".quadrant{fill:var(--panel)}.q-spike{fill:var(--good);fill-opacity:.12}.q-batch-first{fill:var(--hot);fill-opacity:.10}\n"
@@ -60,4 +60,4 @@ const char html_style[] =
     "@media print{@page{margin:11mm}body{zoom:.7}main{max-width:none;padding:0}h2{margin-top:24px}table{font-size:11px}th,td{padding:3px 4px}.scroll{overflow:visible}.twin{grid-template-columns:minmax(0,1fr) 270px}figure,tr,.coverage div,.facts div,.notice{break-inside:avoid}h2,h3,.card header{break-after:avoid}#method{break-before:page}.skip,nav{display:none}a{color:inherit}details.facts::details-content{content-visibility:visible;display:block}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}\n";
 /* clang-format on */
 
-const char html_style_sha256[] = "VzQ4+YKkGxb8F04SaZoAWESb30x3knF2UcFqrJQS6ts=";
+const char html_style_sha256[] = "lSfPYgRWOVqGnK6zAb/VS0VSHzsUPvyZSQXqo5YRo7E=";

@@ -195,6 +195,31 @@ Test(report_html, a_thousand_shapes_stay_below_a_megabyte)
     cr_assert_lt(bytes, 1000000);
 }
 
+/* The most that a page holds: twelve cards, every window, a replay of every shape. */
+Test(report_html, a_thousand_replayed_shapes_of_many_operations_too)
+{
+    static struct result_case rows[1000];
+    setup_replay();
+    trace = fixture_new(FIXTURE_WINDOWS);
+    for (int i = 0; i < 1000; i++) {
+        struct tilewise_signature s = fixture_gemm(1000 + i, 4096, 14336);
+        s.dtype_a = s.dtype_b = s.dtype_c = s.dtype_d = (uint8_t)(TILEWISE_F32 + i % 12);
+        for (size_t w = 0; w < FIXTURE_WINDOWS; w++)
+            fixture_calls(trace, w, &s, 10, 1000);
+        rows[i] = cases[0];
+        rows[i].signature = s;
+        rows[i].signature.entry = 0;
+    }
+    fixture_done(trace);
+    results.ncases = 1000;
+    results.cases = rows;
+    analyse();
+    char *page = print(HTML);
+    cr_assert_eq(analysis->nops, 12);
+    cr_assert_geq(count_of(page, "avx512"), 1000);
+    cr_assert_lt(strlen(page), 1000000, "%zu bytes", strlen(page));
+}
+
 Test(report_html, the_rest_of_very_many_shapes_is_named, .init = setup)
 {
     for (int i = 0; i < 1100; i++) {
