@@ -3,11 +3,10 @@
 
 Each question has its own method:
   - an eager decoder is bound by Python, and two processes of one setting differ by several per cent:
-    so one process switches its recording off and on between its steps (switch.py). What is left
-    out, since hooks stay where they are: the price of hooks while recording is off, which is added
-    from the calls of a step and call_cost.c, measured cold as a step finds them; and the recorder's
-    threads, which work on other processors in both. Beside it, printed: the same process switched
-    by `tilewise ctl`, in turns;
+    so one process takes the shim's hooks out and puts them back between its steps (switch.py). What
+    is left out is the recorder's threads, which work on other processors in both. Steps without the
+    hooks are held against each other too. Beside it, printed: recording switched by `tilewise ctl`,
+    in turns;
   - a graph's step is steady: decoders that live side by side, one of them without the shim, take
     short turns on one processor and one GPU; each turn is held against its neighbour. So, printed,
     for what CUPTI costs between windows (`attached`) and for `full`;
@@ -21,13 +20,13 @@ import contextlib
 import json
 import os
 import pathlib
-import re
 import signal
 import statistics
 import subprocess
 import threading
 import time
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import intervals
 import switch
@@ -55,19 +54,23 @@ JUDGED = ("counts", "windows")
 PRINTED = ("attached", "full")  # without a verdict
 EAGER_SECONDS, ROUND_SECONDS, PRINTED_SECONDS = 165, 40, 45
 LATER_SECONDS = 115 + PRINTED_SECONDS  # for the cases that follow the graphs
-START_SECONDS, ANSWER_SECONDS = 60, 20
+START_SECONDS, ANSWER_SECONDS = 90, 20
 # Processes: seconds of one mode, and of a whole process with its start.
 STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2
 BLOCKS = 8
 CALL_COST_SECONDS, CALL_COST_BATCHES = 2, 300
-# What sets the state of a cuBLAS handle: hooked too, and followed while recording is off.
-STATE_ROUTINE = re.compile(r"cublasSet(Stream|PointerMode|MathMode)(_v2)?$")
-PRODUCT_ROUTINE = re.compile(r"cublasLtMatmul$|cublas(?!Lt)\w*(gemm|gemv)", re.IGNORECASE)
-# A product with its setters, as PyTorch calls them and as call_routines.c does, finds the caches cold.
-SETTERS_OF_A_PRODUCT = 4
-WHILE_OFF = "ns of the hooks of a product and its setters while recording is off, cold"
+WHILE_OFF = "ns of the hooks of a product and its setters while recording is off, caches emptied"
 
 Pairs = list[tuple[float, float]]  # ns of a step: (base, changed)
+
+
+class Block(NamedTuple):
+    """Medians of a step, in ns: without the hooks, with them; without them in two halves."""
+
+    out: float
+    on: float
+    one_half: float
+    other_half: float
 
 
 class Player:
@@ -79,7 +82,7 @@ class Player:
         words = _words(session, setting, self.folder)
         words += session.workload("decoder", *DECODER, "--turns")
         if setting != "none":
-            words += ["--switch", switch.places(session.shim)]
+            words.append("--switch")
         environment = os.environ | session.environment() | STILL
         self.session = session
         self.child = subprocess.Popen(
@@ -120,10 +123,10 @@ class Player:
         """Median of a step, in ns."""
         return self._answer(f"{mode} {seconds}", seconds)["median_ns"]
 
-    def alternate(self, mode: str, seconds: float) -> list[tuple[float, float]]:
-        """Medians of a step in ns, (without recording, with it), of each block of steps."""
+    def alternate(self, mode: str, seconds: float) -> tuple[list[Block], list[str]]:
+        """Blocks of steps, and the hooks that were taken out."""
         answer = self._answer(f"{mode} {seconds} alternate", seconds)
-        return [(off, on) for off, on in answer["off_on_ns"]]
+        return [Block(*one) for one in answer["blocks_ns"]], answer["hooks"]
 
     def traces(self) -> list[pathlib.Path]:
         return sorted((self.folder / "traces").glob("*.twt"))
@@ -213,15 +216,16 @@ def _cost(rounds: list[Pairs]) -> intervals.Interval:
     return intervals.Interval(*(v - 1 for v in intervals.ratio_of_turns(rounds)))
 
 
-def _eager(session: Session, players: dict[str, Player]) -> dict[str, Pairs]:
-    """(off, on) of the judged settings, each in its own process."""
+def _eager(session: Session, players: dict[str, Player]) -> dict[str, list[Block]]:
+    """The judged settings, each in its own process."""
     found = {}
     for setting in JUDGED:
         player = players[setting]
         before = player.seen()
-        found[setting] = player.alternate("eager", ALTERNATE_SECONDS[setting])
+        found[setting], hooks = player.alternate("eager", ALTERNATE_SECONDS[setting])
         recorded = (len(found[setting]) + 1) * switch.BLOCK_STEPS / 2
         session.figures[f"calls of an eager step, {setting}"] = (player.seen() - before) / recorded
+        session.figures[f"hooks that were taken out, {setting}"] = hooks
     return found
 
 
@@ -291,47 +295,21 @@ def _waited(facts: list[str]) -> bool:
     return any(f.startswith("cupti: waiting:") for f in facts) and "cupti: windows" not in facts
 
 
-def _left_out(session: Session, setting: str, step_ns: float) -> dict | None:
-    """Of an eager step: the share that its hooks take while recording is off; None: not known."""
-    calls = session.figures.get(f"calls of an eager step, {setting}")
-    routines = session.known("decoder routines") or {}
-    products = sum(n for name, n in routines.items() if PRODUCT_ROUTINE.match(name))
-    setters = sum(n for name, n in routines.items() if STATE_ROUTINE.match(name))
-    price = session.known(WHILE_OFF)
-    if not (calls and products and price):
-        return None
-    more = max(1.0, setters / products / SETTERS_OF_A_PRODUCT)
-    ns = calls * more * max(0.0, price["hi"])
-    return {
-        "products": calls,
-        "state_calls": calls * setters / products,
-        "ns_of_a_product": price["hi"],
-        "ns": ns,
-        "share": ns / step_ns,
-    }
-
-
-def _judge_eager(session: Session, setting: str, pairs: Pairs) -> None:
-    """The measured ratio, and what it leaves out added to it."""
-    cost = _cost([pairs])
-    step_ns = statistics.median(off for off, _ in pairs)
-    left_out = _left_out(session, setting, step_ns)
-    whole = intervals.Interval(*(v + (left_out["share"] if left_out else 0) for v in cost))
-    name = f"{setting}, eager, off and on between steps, and the hooks while off"
-    session.figures[f"cost: {name}"] = whole._asdict() | {
-        "off_and_on": cost._asdict(),
-        "hooks_while_off": left_out,
-        "step_ns": step_ns,
-        "blocks": len(pairs),
-    }
-    ok = intervals.judge(whole, LIMITS[setting]) if left_out else None
-    session.check(
-        f"cost: {name}", ok, limit=LIMITS[setting], **whole._asdict(),
-        off_and_on=cost._asdict(), hooks_while_off=left_out,
-    )  # fmt: skip
-    added = session.known("ns added to cublasGemmEx, events")
-    if added and left_out:
-        share = left_out["products"] * added["value"] / step_ns
+def _judge_eager(session: Session, setting: str, blocks: list[Block]) -> None:
+    """Steps with the hooks against those without; unclear where the method finds a difference
+    between steps that are alike."""
+    cost = _cost([[(block.out, block.on) for block in blocks]])
+    alike = _cost([[(block.one_half, block.other_half) for block in blocks]])
+    step_ns = statistics.median(block.out for block in blocks)
+    name = f"{setting}, eager, with the hooks and without between steps"
+    how = {"alike": alike._asdict(), "step_ns": step_ns, "blocks": len(blocks)}
+    session.figures[f"cost: {name}"] = cost._asdict() | how
+    ok = intervals.judge(cost, LIMITS[setting]) if alike.lo <= 0 <= alike.hi else None
+    session.check(f"cost: {name}", ok, limit=LIMITS[setting], **cost._asdict(), **how)
+    added = session.known("ns added to cublasGemmEx, events, against an empty preload")
+    if added:
+        calls = session.figures[f"calls of an eager step, {setting}"]
+        share = calls * added["value"] / step_ns
         session.figures[f"cost: {setting}, eager, predicted by the price of a call"] = share
 
 
@@ -447,9 +425,9 @@ def _cold(session: Session, processes: list[dict]) -> None:
 
     nothing, m = [0.0] * len(processes), processes[0]["m"]
     direct = [statistics.median(one["direct"]) for one in processes]
-    _ns(session, "ns of a product and its setters without the shim, cold", nothing, direct, m=m)
+    _ns(session, "ns of a product and its setters without the shim, caches emptied", nothing, direct, m=m)
     _ns(session, WHILE_OFF, nothing, added("direct", "off"), m=m)
-    name = "ns added to a product and its setters by recording, cold"
+    name = "ns added to a product and its setters by recording, caches emptied"
     _ns(session, name, nothing, added("off", "on"), m=m)
 
 

@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recording of this very process, switched between two of its steps.
+"""The shim's hooks of this very process, taken out and put back between two of its steps.
 
-`tilewise ctl` takes up to a second to work; what it leads to in the process are two functions of the
-shim, which take no time. They are not exported: `places` reads from the file where they are.
+A call of another object's function goes through a slot of the calling object, which the loader filled
+with the hook because the shim is preloaded. What would stand there without the shim is written there
+for one step and the hook for another. So steps with and without the shim follow each other in one
+process; what stays in both is the recorder's threads, which work on other processors.
+
+`places` is for call_cost.c, which switches recording instead.
 """
 
 import ctypes
+import functools
+import mmap
+import os
 import pathlib
+import random
 import statistics
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-BLOCK_STEPS = 32  # of which half are recorded
+BLOCK_STEPS = 32
 FUNCTIONS = ("tap_pause", "tap_resume")
 SHIM = "/libtilewise-tracer.so"
+OUT, OUT_TOO, ON = range(3)  # without the hooks, in two halves to tell them from each other; with
 
 
 def places(shim: str) -> str:
-    """Where the functions are in the file, as "PAUSE,RESUME"."""
+    """Where the two functions are in the file that recording is switched by, as "PAUSE,RESUME"."""
     listing = subprocess.run(["nm", shim], capture_output=True, text=True, check=True).stdout
     symbols = {line.split()[-1]: line.split()[0] for line in listing.splitlines() if line.strip()}
     absent = [name for name in FUNCTIONS if name not in symbols]
@@ -26,35 +36,112 @@ def places(shim: str) -> str:
     return ",".join(symbols[name] for name in FUNCTIONS)
 
 
-def loaded_at() -> int:
-    """The address that the shim begins at in this process."""
+class Mapping(NamedTuple):
+    first: int
+    end: int
+    rights: str
+
+
+def loaded_objects() -> dict[str, list[Mapping]]:
+    """Shared objects by their path; the first mapping is the file's beginning."""
+    found: dict[str, list[Mapping]] = {}
     for line in pathlib.Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         fields = line.split(maxsplit=5)
-        if len(fields) == 6 and fields[5].endswith(SHIM) and int(fields[2], 16) == 0:
-            return int(fields[0].split("-")[0], 16)
-    raise ValueError("the shim is not loaded into this process")
+        if len(fields) < 6 or ".so" not in os.path.basename(fields[5]):
+            continue
+        if fields[5] in found or int(fields[2], 16) == 0:
+            first, end = (int(part, 16) for part in fields[0].split("-"))
+            found.setdefault(fields[5], []).append(Mapping(first, end, fields[1]))
+    return found
+
+
+def _lines(kinds: Sequence[str], *command: str) -> Iterator[list[str]]:
+    """The words of lines that hold one of `kinds`: large libraries have millions of others."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as p:
+        for line in p.stdout:
+            if any(kind in line for kind in kinds):
+                yield line.split()
+
+
+def _defined(path: str) -> Iterator[tuple[str, int]]:
+    """Functions that an object exports: name, place."""
+    for words in _lines((" T ", " W ", " i "), "nm", "-D", "--defined-only", path):
+        if len(words) == 3:
+            yield words[2].split("@")[0], int(words[0], 16)
+
+
+def _slots(path: str) -> Iterator[tuple[str, int]]:
+    """Where an object keeps addresses of functions that it calls: name, place."""
+    for words in _lines(("_JUMP_SLO", "_GLOB_DAT"), "readelf", "-rW", path):
+        if len(words) > 4:
+            yield words[4].split("@")[0], int(words[0], 16)
 
 
 class Switch:
-    def __init__(self, at: str):
-        base = loaded_at()
-        pause, resume = (ctypes.CFUNCTYPE(None)(base + int(place, 16)) for place in at.split(","))
-        self._functions = {False: pause, True: resume}
+    """Hooks of all slots that hold one when it is made; ValueError: there is none."""
 
-    def set(self, on: bool) -> None:
-        self._functions[on]()
+    def __init__(self):
+        objects = loaded_objects()
+        shims = [path for path in objects if path.endswith(SHIM)]
+        if not shims:
+            raise ValueError("the shim is not loaded into this process")
+        base = objects[shims[0]][0].first
+        # Functions of the loader are hooked too; they are no part of a step.
+        hooks = {name: base + at for name, at in _defined(shims[0]) if not name.startswith("dl")}
+        others = {path: maps for path, maps in objects.items() if path not in shims}
+        real: dict[str, int] = {}
+        for path, maps in others.items():
+            for name, at in _defined(path):
+                if name in hooks:
+                    real.setdefault(name, maps[0].first + at)
+        self.names: set[str] = set()
+        self._cells: list[tuple[ctypes.c_size_t, int, int]] = []
+        for path, maps in others.items():
+            for name, at in _slots(path):
+                if name in hooks and name in real:
+                    self._take(name, maps, maps[0].first + at, hooks[name], real[name])
+        if not self._cells:
+            raise ValueError("nothing that is loaded calls a hook")
+
+    def _take(self, name: str, maps: list[Mapping], at: int, hook: int, real: int) -> None:
+        inside = [one for one in maps if one.first <= at < one.end and "r" in one.rights]
+        if not inside or ctypes.c_size_t.from_address(at).value != hook:
+            return
+        if "w" not in inside[0].rights:
+            page = at & -mmap.PAGESIZE
+            rights = mmap.PROT_READ | mmap.PROT_WRITE
+            protect = ctypes.CDLL(None, use_errno=True).mprotect
+            if protect(ctypes.c_void_p(page), ctypes.c_size_t(mmap.PAGESIZE), rights) != 0:
+                raise OSError(ctypes.get_errno(), f"mprotect for {name}")
+        self.names.add(name)
+        self._cells.append((ctypes.c_size_t.from_address(at), hook, real))
+
+    def set(self, state: int) -> None:
+        for cell, hook, real in self._cells:
+            cell.value = hook if state == ON else real
 
 
-def is_on(step: int) -> bool:
-    """On, off, off, on: what drifts meets both alike."""
-    return step % 4 in (0, 3)
+@functools.lru_cache(maxsize=4)
+def _order(block: int) -> list[int]:
+    """Half of a block is with the hooks; in random order, so that nothing that a step does every so
+    many steps meets one state more often."""
+    order = [ON] * (BLOCK_STEPS // 2) + [OUT, OUT_TOO] * (BLOCK_STEPS // 4)
+    random.Random(block).shuffle(order)
+    return order
 
 
-def medians(durations: Sequence[float]) -> list[tuple[float, float]]:
-    """Of each whole block of steps but the first: (off, on)."""
+def state_of(step: int) -> int:
+    return _order(step // BLOCK_STEPS)[step % BLOCK_STEPS]
+
+
+def medians(durations: Sequence[float]) -> list[tuple[float, float, float, float]]:
+    """Of each whole block of steps but the first: without the hooks, with them; and of the steps
+    without them the two halves."""
     blocks = []
     for start in range(BLOCK_STEPS, len(durations) - BLOCK_STEPS + 1, BLOCK_STEPS):
-        steps = range(start, start + BLOCK_STEPS)
-        of = {on: [durations[i] for i in steps if is_on(i) == on] for on in (False, True)}
-        blocks.append((statistics.median(of[False]), statistics.median(of[True])))
+        of: dict[int, list[float]] = {OUT: [], OUT_TOO: [], ON: []}
+        for step in range(start, start + BLOCK_STEPS):
+            of[state_of(step)].append(durations[step])
+        out, too, on = (statistics.median(of[state]) for state in (OUT, OUT_TOO, ON))
+        blocks.append((statistics.median(of[OUT] + of[OUT_TOO]), on, out, too))
     return blocks

@@ -99,7 +99,8 @@ for line in sys.stdin:
         break
     fast = SPEED
     if "alternate" in line:
-        print(json.dumps({"off_on_ns": [[fast, 1.001 * fast]] * 9}), flush=True)
+        print(json.dumps({"blocks_ns": [[fast, 1.001 * fast, fast, HALF * fast]] * 9,
+                          "hooks": ["cublasGemmEx"]}), flush=True)
     else:
         print(json.dumps({"median_ns": fast}), flush=True)
 """
@@ -125,11 +126,12 @@ WAITING = "cupti: waiting: being attached would cost more than half of the budge
 def test_a_player_answers_each_turn_and_its_end_is_told():
     with tempfile.TemporaryDirectory() as name:
         one = session(name)
-        one.workload = lambda *_: [sys.executable, "-c", FAKE_DECODER.replace("SPEED", "2.5")]
+        one.workload = lambda *_: [sys.executable, "-c", FAKE_DECODER.replace("SPEED", "2.5").replace("HALF", "1")]
         player = cost.Player(one, "none", 0)
         player.wait()
         assert [player.turn("eager", 0.1) for _ in range(3)] == [2.5] * 3
-        assert player.alternate("eager", 0.1)[0] == (2.5, 1.001 * 2.5)
+        blocks, hooks = player.alternate("eager", 0.1)
+        assert blocks[0] == (2.5, 1.001 * 2.5, 2.5, 2.5) and hooks == ["cublasGemmEx"]
         try:
             player.turn("end", 0)
             raise AssertionError("an answer from a process that ended")
@@ -148,65 +150,43 @@ def little_time(**changed):
         setattr(cost, name, value)
 
 
-def played_costs(folder: str, facts: str, known: bool = True) -> Session:
+def played_costs(folder: str, facts: str, half: str = "1") -> Session:
     """All of the turns, with decoders and a tilewise that are not."""
     one = Session(*[pathlib.Path(folder)] * 3, minutes=9)
-    one.workload = lambda *_: [sys.executable, "-c", FAKE_DECODER.replace("SPEED", "6e6")]
+    one.workload = lambda *_: [sys.executable, "-c", FAKE_DECODER.replace("SPEED", "6e6").replace("HALF", half)]
     one.record = lambda *_: []
     tilewise = pathlib.Path(folder) / "tilewise"
     script = FAKE_TILEWISE.replace("{python}", sys.executable).replace("{folder}", folder)
     tilewise.write_text(script.replace("FACTS", facts))
     tilewise.chmod(0o700)
     one.tilewise = str(tilewise)
-    if known:
-        one.figures["decoder routines"] = {"cublasGemmEx": 10, "cublasSetStream_v2": 10,
-                                           "cublasLtTSTMatmul": 7, "cublasSetMathMode": 20}  # fmt: skip
-        one.figures[cost.WHILE_OFF] = {"value": 18.0, "lo": 15.0, "hi": 20.0}
-        one.figures["ns added to cublasGemmEx, events"] = {"value": 170.0}
-    kept = cost.switch.places
-    cost.switch.places = lambda _: "0,0"
-    try:
-        short = {"CTL_SECONDS": 0.2, "CTL_PAIRS": 3, "GRAPH_TURNS": 4}
-        short["PRINTED_TURNS"] = dict.fromkeys(cost.MODES, 3)
-        with little_time(**short), contextlib.redirect_stdout(io.StringIO()):
-            for case in (cost.turns, cost.graphs, cost.printed):
-                case(one)
-    finally:
-        cost.switch.places = kept
+    one.earlier["ns added to cublasGemmEx, events, against an empty preload"] = {"value": 170.0}
+    short = {"CTL_SECONDS": 0.2, "CTL_PAIRS": 3, "GRAPH_TURNS": 4}
+    short["PRINTED_TURNS"] = dict.fromkeys(cost.MODES, 3)
+    with little_time(**short), contextlib.redirect_stdout(io.StringIO()):
+        for case in (cost.turns, cost.graphs, cost.printed):
+            case(one)
     return one
 
 
-def test_the_cost_of_an_eager_step_holds_the_hooks_that_stay():
+def test_the_cost_of_an_eager_step_is_that_of_its_hooks():
     with tempfile.TemporaryDirectory() as name:
         one = played_costs(name, WAITING)
     assert [check.ok for check in one.checks] == [True] * 5, one.checks
     eager = one.checks[1].detail
     calls = one.figures["calls of an eager step, counts"]
     assert calls == 1440 / (10 * 32 / 2), calls
-    left_out = eager["hooks_while_off"]
-    assert left_out["state_calls"] == 3 * calls and left_out["ns"] == 20 * calls
-    assert abs(eager["value"] - 0.001 - left_out["share"]) < 1e-9, eager
+    assert abs(eager["value"] - 0.001) < 1e-9 and eager["alike"]["value"] == 0, eager
+    predicted = one.figures["cost: counts, eager, predicted by the price of a call"]
+    assert abs(predicted - 170 * calls / 6e6) < 1e-12
     assert one.figures["cost: counts, eager, off and on by ctl"]["pairs"] == 3
     assert "cost: attached, eager, against no shim" in one.figures
 
 
-def test_what_is_left_out_and_not_known_is_unclear():
+def test_a_method_that_tells_like_from_like_is_unclear():
     with tempfile.TemporaryDirectory() as name:
-        one = played_costs(name, WAITING, known=False)
+        one = played_costs(name, WAITING, half="1.002")
     assert [check.ok for check in one.checks] == [True, None, None, True, True], one.checks
-
-
-def test_what_an_earlier_run_knew_is_used():
-    one = session("/nowhere")
-    one.figures["calls of an eager step, counts"] = 10
-    one.earlier = {cost.WHILE_OFF: {"hi": 90.0},
-                   "decoder routines": {"cublasGemmEx": 4, "cublasSetStream_v2": 4,
-                                        "cublasSetMathMode": 20}}  # fmt: skip
-    assert cost._left_out(one, "counts", 1e6)["ns"] == 10 * 90 * 6 / 4
-    one.figures[cost.WHILE_OFF] = {"hi": 30.0}
-    assert cost._left_out(one, "counts", 1e6)["ns"] == 10 * 30 * 6 / 4
-    one.earlier = {}
-    assert cost._left_out(one, "counts", 1e6) is None
 
 
 def test_windows_that_attached_are_judged_by_whole_processes():
@@ -220,11 +200,14 @@ def test_windows_that_attached_are_judged_by_whole_processes():
     assert asked == ["eager", "graph"] and len(one.checks) == 3
 
 
-def test_steps_are_switched_as_abba():
-    assert [cost.switch.is_on(i) for i in range(8)] == [True, False, False, True] * 2
-    drifting = [100.0 + i + (7 if cost.switch.is_on(i) else 0) for i in range(131)]
-    assert cost.switch.medians(drifting) == [(100.0 + s + 15.5, 107.0 + s + 15.5)
-                                             for s in (32, 64, 96)]  # fmt: skip
+def test_half_of_each_block_has_the_hooks_in_no_fixed_order():
+    blocks = [[cost.switch.state_of(32 * block + i) for i in range(32)] for block in range(9)]
+    for states in blocks:
+        assert [states.count(s) for s in (cost.switch.ON, cost.switch.OUT, cost.switch.OUT_TOO)] == [
+            16, 8, 8]  # fmt: skip
+    assert len(set(map(tuple, blocks))) == len(blocks)
+    slower = [100.0 + (7 if cost.switch.state_of(i) == cost.switch.ON else 0) for i in range(131)]
+    assert cost.switch.medians(slower) == [(100.0, 107.0, 100.0, 100.0)] * 3
 
 
 def test_the_price_of_a_call_is_taken_from_three_settings():
@@ -254,9 +237,9 @@ def test_the_price_of_a_call_is_taken_from_three_settings():
         "ns added to cublasGemmEx, counts, against an empty preload": 105.0,
         "ns added to cublasGemmEx, events": 110.0,
         "ns added to cublasGemmEx, events, against an empty preload": 116.0,
-        "ns of a product and its setters without the shim, cold": 950.0,
+        "ns of a product and its setters without the shim, caches emptied": 950.0,
         cost.WHILE_OFF: 70.0,
-        "ns added to a product and its setters by recording, cold": 220.0,
+        "ns added to a product and its setters by recording, caches emptied": 220.0,
     }
 
 

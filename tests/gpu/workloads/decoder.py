@@ -13,8 +13,8 @@ BATCH START_UNIX_NS DURATION_NS" for each step.
 With --turns it decodes on demand: a line "MODE SECONDS" on stdin is answered by a line of JSON on
 stdout, what a step of that turn took. So two processes, one recorded, can take turns on one machine
 without paying their start each time. The first step of a turn is not in it. With --switch (the shim is
-loaded) a line "MODE SECONDS alternate" switches recording off and on between the steps (switch.py);
-the answer has, for each block of steps, the medians of those without and with recording.
+loaded) a line "MODE SECONDS alternate" takes the shim's hooks out and puts them back between the steps
+(switch.py); the answer has the medians of each block of steps, and the hooks that were taken out.
 """
 
 import argparse
@@ -208,16 +208,17 @@ def prepared(given: argparse.Namespace, model: LlamaForCausalLM, mode: str, grap
 
 def take_turns(given: argparse.Namespace, model: LlamaForCausalLM) -> None:
     ready = {m: prepared(given, model, m, i) for i, m in enumerate(given.mode.split(","))}
-    recording = switch.Switch(given.switch) if given.switch else None
+    hooks = switch.Switch() if given.switch else None
     keep_still(given)
     print(json.dumps({"ready": list(ready)}), flush=True)
     for line in sys.stdin:
         mode, seconds, *how = line.split()
         given.seconds = float(seconds)
         if how == ["alternate"]:
-            times = decode(given, *ready[mode], before=lambda i: recording.set(switch.is_on(i)))
-            recording.set(True)
-            answer = {"off_on_ns": switch.medians([length for _, length in times])}
+            times = decode(given, *ready[mode], before=lambda i: hooks.set(switch.state_of(i)))
+            hooks.set(switch.ON)
+            blocks = switch.medians([length for _, length in times])
+            answer = {"blocks_ns": blocks, "hooks": sorted(hooks.names)}
         else:
             times = decode(given, *ready[mode])
             answer = {"median_ns": statistics.median(length for _, length in times[1:])}
@@ -245,7 +246,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--step-times", metavar="FILE", help="append each step's start and length")
     parser.add_argument("--phase-marks", action="store_true", help="NVTX ranges prefill and decode")
     parser.add_argument("--turns", action="store_true", help="decode when stdin says so")
-    parser.add_argument("--switch", metavar="PAUSE,RESUME", help="places in the shim: switch.py")
+    parser.add_argument("--switch", action="store_true", help="with --turns: find the shim's hooks")
     parser.add_argument(
         "--pin", action="store_true", help="main thread on one processor, no garbage collection"
     )
