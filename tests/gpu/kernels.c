@@ -9,6 +9,7 @@
  * first case; a line "wrong" names the seed that gives its case alone, with --cases 1. Exits 1 if a
  * kernel is wrong, 77 without a GPU.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,12 @@ void *kernels_device_memory(size_t bytes)
     void *memory = NULL;
     kernels_must(cudaMalloc(&memory, bytes ? bytes : 1), "cudaMalloc");
     return memory;
+}
+
+void kernels_copy(void *to, const void *from, size_t bytes)
+{
+    kernels_must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, kernels_stream), "copy");
+    kernels_must(cudaStreamSynchronize(kernels_stream), "copy");
 }
 
 bool kernels_is_wanted(const struct tilewise_candidate *c)
@@ -115,6 +122,16 @@ static void check_case(const struct tilewise_signature *s, uint64_t seed, bool w
     kernels_case_close(x);
 }
 
+/* JSON knows no infinity. */
+static void print_tally(const char *name, const struct tally *t)
+{
+    char worst[32] = "null";
+    if (isfinite(t->worst))
+        snprintf(worst, sizeof worst, "%.3f", t->worst);
+    printf("{\"checked\":\"%s\",\"cases\":%d,\"wrong\":%d,\"worst\":%s}\n", name, t->cases,
+           t->wrong, worst);
+}
+
 static void check_everything(void)
 {
     static struct tally tallies[KERNELS_MAX];
@@ -132,8 +149,7 @@ static void check_everything(void)
     }
     for (size_t i = 0; i < count; i++)
         if (kernels_is_wanted(all[i]))
-            printf("{\"checked\":\"%s\",\"cases\":%d,\"wrong\":%d,\"worst\":%.3f}\n", all[i]->name,
-                   tallies[i].cases, tallies[i].wrong, tallies[i].worst);
+            print_tally(all[i]->name, &tallies[i]);
     printf("{\"shapes\":%d,\"first_seed\":%llu,\"seconds\":%.1f}\n", done,
            (unsigned long long)kernels_options.seed, now_s() - start_s);
     fflush(stdout);

@@ -27,6 +27,9 @@ extern int kernels_failures;
 
 void kernels_must(cudaError_t error, const char *what);
 void *kernels_device_memory(size_t bytes);
+/* Either way, and done on return. A plain cudaMemcpy from pageable memory may return while its end
+ * is on its way, and kernels of our stream do not wait for that. */
+void kernels_copy(void *to, const void *from, size_t bytes);
 bool kernels_is_wanted(const struct tilewise_candidate *c);
 void kernels_report_wrong(const struct tilewise_candidate *c, const struct tilewise_signature *s,
                           uint64_t seed, const char *what);

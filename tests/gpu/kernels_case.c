@@ -75,8 +75,7 @@ static struct buffer buffer_make(uint8_t dtype, int64_t count, int64_t shift, bo
     if (!poisoned)
         kernels_fill_random(b.host + head, dtype, count);
     b.device = kernels_device_memory(b.bytes);
-    kernels_must(cudaMemcpy(b.device, b.host, b.bytes, cudaMemcpyHostToDevice),
-                 "copy to the device");
+    kernels_copy(b.device, b.host, b.bytes);
     b.operand = b.device + head;
     return b;
 }
@@ -266,7 +265,7 @@ static void refer(struct kernels_case *x)
     kernels_must(cudaStreamSynchronize(kernels_stream), "the reference");
     x->want = malloc(2 * bytes);
     x->magnitude = x->want + results(x);
-    kernels_must(cudaMemcpy(x->want, device, 2 * bytes, cudaMemcpyDeviceToHost), "copy back");
+    kernels_copy(x->want, device, 2 * bytes);
     cudaFree(device);
 }
 
@@ -351,12 +350,11 @@ static int run_once(struct kernels_case *x, const struct tilewise_candidate *c,
                     const struct buffer *scratch, char *result)
 {
     struct tilewise_args args = args_of(x, scratch->operand);
-    kernels_must(cudaMemcpy(x->c.device, x->c.host, x->c.bytes, cudaMemcpyHostToDevice), "copy");
-    kernels_must(cudaMemcpy(scratch->device, scratch->host, scratch->bytes, cudaMemcpyHostToDevice),
-                 "copy");
+    kernels_copy(x->c.device, x->c.host, x->c.bytes);
+    kernels_copy(scratch->device, scratch->host, scratch->bytes);
     int error = c->run(c, &x->s, &args);
     kernels_must(cudaStreamSynchronize(kernels_stream), c->name);
-    kernels_must(cudaMemcpy(result, x->c.device, x->c.bytes, cudaMemcpyDeviceToHost), "copy back");
+    kernels_copy(result, x->c.device, x->c.bytes);
     return error;
 }
 
