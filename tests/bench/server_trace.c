@@ -9,7 +9,7 @@
 #include "traces/writer.h"
 
 enum { LAYERS = 6, CHUNK = 4096, FLUSH_BYTES = 700000 };
-enum { WINDOW_NS = 250000000, WINDOW_EVERY = 10, LAUNCHES = 16384 };
+enum { WINDOW_NS = 250000000, WINDOW_EVERY = 10, LAUNCHES = 4096 };
 
 struct worker {
     struct writer_event events[CHUNK];
