@@ -319,8 +319,8 @@ Test(causal, a_window_that_was_cut_stands_for_all_of_its_time)
     cr_assert_float_eq(c->idle.kernel, 0.1, 0.005);
 }
 
-/* What a budget does: while the GPU is busy, windows are short and far apart. Half of the time idle,
- * then half of it busy at 80 %, one kernel after the other. */
+/* What a budget does: while the GPU is busy, windows are short and far apart. Half of the time
+ * idle, then half of it busy at 80 %, one kernel after the other. */
 Test(causal, a_window_stands_for_the_time_around_it)
 {
     struct scene s = open_scene("budget.twt", 0);

@@ -216,7 +216,8 @@ Test(gpu, busy_share_has_an_interval_over_windows)
     summary_free(got);
 }
 
-/* Idle for 20 ms, five windows of 1 ms a 4 ms; then busy at 80 % for 80 ms, five of 0.5 ms a 16 ms. */
+/* Idle for 20 ms, five windows of 1 ms a 4 ms; then busy at 80 % for 80 ms, five of 0.5 ms a 16 ms.
+ */
 Test(gpu, a_window_stands_for_the_time_around_it)
 {
     struct scene s = scene_open("weights.twt", 0);
