@@ -7,15 +7,7 @@
 
 #include "analysis/match.h"
 #include "analysis/quantile.h"
-
-static bool holds(const char *lines, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = lines; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == '\n' || at[length] == '\0'))
-            return true;
-    return false;
-}
+#include "traces/list.h"
 
 static size_t count_lines(const char *text)
 {
@@ -44,7 +36,7 @@ static int compare_kernels(const struct summary *s, size_t index, const char *re
         if (s->strings[s->kernels[i].name][0] == '\0')
             return -1;
         recorded++;
-        same = same && holds(replayed, s->strings[s->kernels[i].name]);
+        same = same && list_holds(replayed, '\n', s->strings[s->kernels[i].name]);
     }
     return recorded == 0 ? -1 : same && recorded == count_lines(replayed);
 }

@@ -12,6 +12,7 @@
 #include "analysis/hardware.h"
 #include "analysis/json.h"
 #include "analysis/words.h"
+#include "traces/list.h"
 
 enum { LINES_MAX = 50 }; /* of one kind */
 
@@ -98,15 +99,6 @@ static const char *clean_name(const char *name, char text[64])
     return text;
 }
 
-static bool is_listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = list; at && length; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 /* Broken kernels, kernels that lose to the library although they must not, and what the replay
  * could not tell. */
 static void check_candidate(struct work *k, const struct result_case *row,
@@ -121,7 +113,7 @@ static void check_candidate(struct work *k, const struct result_case *row,
             result_status_name(c->status), words_real(c->worst_error, 3));
     if (c->status != RESULT_PASSED)
         return;
-    if (is_listed(k->in->kernels, c->name) && c->best_hi < least)
+    if (list_holds(k->in->kernels, ',', c->name) && c->best_hi < least)
         add(k, GATE_REGRESSION, where,
             "%s runs at %.3f (%.3f to %.3f) of the library's speed; at least %.3f is asked for",
             name, c->ratio_best, c->best_lo, c->best_hi, least);

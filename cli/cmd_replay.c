@@ -15,6 +15,7 @@
 #include "cli/replay_second.h"
 #include "cli/replay_view.h"
 #include "kernels/builtin.h"
+#include "traces/list.h"
 #ifdef TILEWISE_CUDA
 #include "kernels/cuda/ref.h"
 #endif
@@ -91,20 +92,11 @@ static bool is_mode(const char *name)
     return strcmp(mode, name) == 0;
 }
 
-static bool is_listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 /* `ref` and `null` measure the replayer itself: no offers, unless asked for. */
 static bool is_wanted(const struct tilewise_candidate *c)
 {
     if (kernel)
-        return is_listed(kernel, c->name);
+        return list_holds(kernel, ',', c->name);
     return c != &ref_candidate && c != &null_candidate;
 }
 

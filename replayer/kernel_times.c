@@ -4,22 +4,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { REPEATS = 4 };
+#include "traces/list.h"
 
-static bool is_listed(const char *names, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = names; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == '\n' || at[length] == '\0'))
-            return true;
-    return false;
-}
+enum { REPEATS = 4 };
 
 /* False: there is no room, and a part of a list would be taken for all of it. */
 static bool list(char *names, const char *name)
 {
     size_t used = strlen(names), length = strlen(name);
-    if (used && is_listed(names, name))
+    if (used && list_holds(names, '\n', name))
         return true;
     if (length == 0 || used + length + 2 > KERNEL_TIMES_NAME_BYTES)
         return false;

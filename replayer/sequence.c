@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "replayer/sequence_cut.h"
+#include "traces/fnv.h"
 #include "traces/timeline.h"
 
 static const double enough_share = 0.8;  /* of the recorded time: then no more stretches */
@@ -88,15 +89,6 @@ static bool call_reads(const struct search *in, uint32_t signature)
 
 /* ---- tracks ---- */
 
-/* FNV-1a. */
-static uint64_t hash(uint64_t seed, const char *text)
-{
-    uint64_t h = seed ^ 0xcbf29ce484222325u;
-    for (; *text; text++)
-        h = (h ^ (unsigned char)*text) * 0x100000001b3u;
-    return h;
-}
-
 static void add_step(struct search *in, struct sequence_step step)
 {
     in->kinds.total_ns += step.ns;
@@ -112,7 +104,7 @@ static struct sequence_step step_of(struct search *in, uint32_t signature, const
     bool is_call = signature != GPU_NO_SIGNATURE;
     struct sequence_step s = { .item = is_call ? item_of(in, signature) : SEQUENCE_FILLER };
     s.reads = is_call ? call_reads(in, signature) : work == GPU_KERNEL && name_reads(name);
-    s.symbol = s.item == SEQUENCE_FILLER ? hash(work, name) : (uint64_t)s.item;
+    s.symbol = s.item == SEQUENCE_FILLER ? fnv_text(FNV_START ^ work, name) : (uint64_t)s.item;
     return s;
 }
 

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "traces/list.h"
+
 enum { DEFAULT_SIZE_CAP_BYTES = 1 << 30 };
 
 static const double DEFAULT_GPU_BUDGET = 0.01;
@@ -88,18 +90,6 @@ bool config_share(const char *text, double *share)
     return true;
 }
 
-static bool in_list(const char *program, const char *list)
-{
-    size_t length = strlen(program);
-    for (const char *p = list; *p;) {
-        size_t item = strcspn(p, ",");
-        if (item == length && memcmp(p, program, length) == 0)
-            return true;
-        p += item + (p[item] == ',');
-    }
-    return false;
-}
-
 static bool is_denied(const char *program)
 {
     static const char *const deny[] = {
@@ -118,7 +108,7 @@ bool config_allows(const char *program, const char *allow)
     const char *slash = strrchr(program, '/');
     program = slash ? slash + 1 : program;
     program += *program == '-'; /* a login shell */
-    return allow && *allow ? in_list(program, allow) : !is_denied(program);
+    return allow && *allow ? list_holds(allow, ',', program) : !is_denied(program);
 }
 
 static enum config_gpu gpu_time_of(const char *text)

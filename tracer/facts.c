@@ -17,6 +17,7 @@
 #include "tracer/nvtx.h"
 #include "tracer/slot.h"
 #include "tracer/statics.h"
+#include "traces/fnv.h"
 #include "traces/signature.h"
 
 enum { TEXT_BYTES = 1024 };
@@ -31,14 +32,6 @@ static size_t read_text(const char *path, char *text, size_t bytes)
     got = got < 0 ? 0 : got;
     text[got] = '\0';
     return (size_t)got;
-}
-
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
 }
 
 static void read_boot_id(uint64_t id[2])
@@ -61,7 +54,7 @@ void facts_shard(struct shard_id *shard)
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     *shard = (struct shard_id){
-        .host_hash = hash_text(host),
+        .host_hash = fnv_text(FNV_START, host),
         .start_unix_ns = clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - clock_start_ns()),
         .pid = (uint32_t)getpid(),
     };

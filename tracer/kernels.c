@@ -7,6 +7,7 @@
 
 #include "tracer/pages.h"
 #include "tracer/spans.h"
+#include "traces/fnv.h"
 
 enum {
     ROWS = 1 << 15, /* places of each table; half of them are used at most */
@@ -62,14 +63,13 @@ bool kernels_start(void)
 
 static uint64_t hash_of(const char *text, size_t bytes)
 {
-    uint64_t hash = 0xcbf29ce484222325u ^ bytes, word;
+    uint64_t hash = FNV_START ^ bytes, word;
     for (; bytes >= sizeof word; text += sizeof word, bytes -= sizeof word) {
         memcpy(&word, text, sizeof word);
         hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
         hash ^= hash >> 29;
     }
-    for (; bytes; text++, bytes--)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    hash = fnv_bytes(hash, text, bytes);
     return hash ? hash : 1;
 }
 

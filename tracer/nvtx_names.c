@@ -3,11 +3,11 @@
 
 #include <string.h>
 
+#include "traces/fnv.h"
+
 static uint64_t hash_of(const char *text, size_t bytes)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    uint64_t hash = fnv_bytes(FNV_START, text, bytes);
     return hash ? hash : 1;
 }
 

@@ -11,6 +11,7 @@
 #include "tracer/elf.h"
 #include "tracer/host.h"
 #include "tracer/slot.h"
+#include "traces/fnv.h"
 
 /* An environment variable that cuBLASLt asks for; its callers have no reason to. */
 static const char mark[] = "CUBLASLT_LOG_LEVEL";
@@ -66,10 +67,7 @@ static unsigned char chunk[CHUNK_BYTES];
 
 static uint64_t key_of(const struct elf_object *object)
 {
-    uint64_t hash = 0xcbf29ce484222325u ^ object->low; /* FNV-1a */
-    for (const char *c = object->name; *c; c++)
-        hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-    return hash;
+    return fnv_text(FNV_START ^ object->low, object->name);
 }
 
 static bool is_known(uint64_t key)
