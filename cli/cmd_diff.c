@@ -11,10 +11,8 @@ static const char *format = "text", *output = "", *policy_path = "";
 
 static const struct option_row rows[] = {
     { "format", 'f', OPTION_CHOICE, "FORMAT", "text, json or md", &format, "text|json|md" },
-    { "output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of standard output", &output,
-      NULL },
-    { "policy", 'p', OPTION_TEXT, "FILE", "thresholds of the verdicts, in YAML", &policy_path,
-      NULL },
+    OPTION_ROW_OUTPUT(&output),
+    OPTION_ROW_POLICY(&policy_path),
     { 0 },
 };
 

@@ -14,8 +14,7 @@ static const struct option_row rows[] = {
       "what to decide about: work on a GPU (default), on a CPU alone, or on a GPU if there is a "
       "driver for one",
       &device, "cuda|cpu|auto" },
-    { "cuda-libraries", 0, OPTION_TEXT, "DIR", "look for the CUDA runtime and cuBLAS there first",
-      &cuda_libraries, NULL },
+    OPTION_ROW_CUDA_LIBRARIES(&cuda_libraries),
     { "python", 0, OPTION_TEXT, "PROGRAM", "the Python that has the cuTile toolchain", &python,
       NULL },
     { "format", 'f', OPTION_CHOICE, "text|json", "how to print", &format, "text|json" },

@@ -20,8 +20,7 @@ static const struct option_row rows[] = {
     { "any-hardware", 0, OPTION_FLAG, NULL, "compare with a base of another machine", &any_hardware,
       NULL },
     { "format", 'f', OPTION_CHOICE, "FORMAT", "text or json", &format, "text|json" },
-    { "output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of standard output", &output,
-      NULL },
+    OPTION_ROW_OUTPUT(&output),
     { 0 },
 };
 

@@ -36,8 +36,7 @@ static const struct option_row rows[] = {
     { "format", 'f', OPTION_CHOICE, "FORMAT",
       "text, svg, png or pdf (default: by the ending of FILE, else text)", &format,
       "auto|text|svg|png|pdf" },
-    { "output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of standard output", &output,
-      NULL },
+    OPTION_ROW_OUTPUT(&output),
     { 0 },
 };
 

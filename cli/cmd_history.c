@@ -27,10 +27,8 @@ static uint64_t shapes = 10;
 static const struct option_row rows[] = {
     { "format", 'f', OPTION_CHOICE, "FORMAT", "text, json, md, or a chart: svg, png, pdf", &format,
       "text|json|md|svg|png|pdf" },
-    { "output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of standard output", &output,
-      NULL },
-    { "policy", 'p', OPTION_TEXT, "FILE", "thresholds of the verdicts, in YAML", &policy_path,
-      NULL },
+    OPTION_ROW_OUTPUT(&output),
+    OPTION_ROW_POLICY(&policy_path),
     { "shapes", 's', OPTION_COUNT, "N", "how many shapes to show one by one (default: 10)", &shapes,
       NULL },
     { "any-hardware", 0, OPTION_FLAG, NULL, "show replays of different hardware side by side",

@@ -30,6 +30,17 @@ struct option_row {
     const char *choices;
 };
 
+/* Rows that several commands have; `value` as above. */
+/* clang-format off */
+#define OPTION_ROW_OUTPUT(value)                                                                   \
+    { "output", 'o', OPTION_TEXT, "FILE", "write to FILE instead of standard output", value, NULL }
+#define OPTION_ROW_POLICY(value)                                                                   \
+    { "policy", 'p', OPTION_TEXT, "FILE", "thresholds of the verdicts, in YAML", value, NULL }
+#define OPTION_ROW_CUDA_LIBRARIES(value)                                                           \
+    { "cuda-libraries", 0, OPTION_TEXT, "DIR", "look for the CUDA runtime and cuBLAS there first", \
+      value, NULL }
+/* clang-format on */
+
 struct usage {
     const char *command, *args, *doc; /* args: "TRACE..." */
     const struct option_row *options; /* ends with a NULL name */
