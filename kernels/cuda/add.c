@@ -10,7 +10,6 @@
 /* The context of a candidate. */
 struct row {
     enum tilewise_dtype dtype;
-    enum cuda_add_way way;
 };
 
 static int supports(const struct tilewise_candidate *self, const struct tilewise_signature *s)
@@ -43,7 +42,7 @@ static void orient(struct cuda_add_problem *p)
 static int run(const struct tilewise_candidate *self, const struct tilewise_signature *s,
                const struct tilewise_args *args)
 {
-    const struct row *row = self->context;
+    (void)self;
     struct cuda_read_call r = cuda_read(s, args);
     struct cuda_add_problem p = {
         .x = r.b,
@@ -55,12 +54,12 @@ static int run(const struct tilewise_candidate *self, const struct tilewise_sign
         .stream = args->stream,
     };
     orient(&p);
-    return cuda_add_launch(row->way, &p);
+    return cuda_add_launch(&p);
 }
 
 /* clang-format off */
-#define ADD(id, element, how, text)                                                                \
-    static const struct row row_##id = { .dtype = element, .way = how };                           \
+#define ADD(id, element, text)                                                                     \
+    static const struct row row_##id = { .dtype = element };                                       \
     extern const struct tilewise_candidate id;                                                     \
     const struct tilewise_candidate id = {                                                         \
         .abi = TILEWISE_CANDIDATE_ABI, .bytes = sizeof(struct tilewise_candidate),                 \

@@ -13,7 +13,7 @@
 #define _Static_assert static_assert
 #include "traces/dtype.h"
 
-enum { ADD_THREADS = 256, ADD_RESIDENT_THREADS = 2048 /* of a multiprocessor */ };
+enum { WARP = 32, ADD_THREADS = 256, ADD_RESIDENT_THREADS = 2048 /* of a multiprocessor */ };
 
 template <typename T> struct add_scalar {
     using type = float;
@@ -76,17 +76,18 @@ static __device__ __forceinline__ void add_chunks(const int4 *x, int4 *y, int64_
 
 /* ---- lines that begin at multiples of 16 bytes ---- */
 
-/* Grid: parts of a line, lines, batch entries. */
-template <typename T, int AHEAD>
-static __global__ void __launch_bounds__(ADD_THREADS, ADD_RESIDENT_THREADS / ADD_THREADS / AHEAD)
+/* One chunk for each thread: two or four at once were slower, whatever the size
+ * (docs/results/h200-kernels.md). Grid: parts of a line, lines, batch entries. */
+template <typename T>
+static __global__ void __launch_bounds__(ADD_THREADS, ADD_RESIDENT_THREADS / ADD_THREADS)
     add_aligned(const __grid_constant__ add_arguments<T> p)
 {
     constexpr int EACH = 16 / (int)sizeof(T);
     const T *x = p.x + blockIdx.y * p.x_column + blockIdx.z * p.x_batch;
     T *y = p.y + blockIdx.y * p.y_column + blockIdx.z * p.y_batch;
-    int64_t first = blockIdx.x * (int64_t)(ADD_THREADS * AHEAD) + threadIdx.x;
-    add_chunks<T, AHEAD>((const int4 *)x + first, (int4 *)y + first, p.m / EACH - first,
-                         ADD_THREADS, p.alpha);
+    int64_t at = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (at < p.m / EACH)
+        ((int4 *)y)[at] = add_two<T>(((const int4 *)x)[at], ((const int4 *)y)[at], p.alpha);
     int64_t rest = p.m / EACH * EACH + threadIdx.x;
     if (blockIdx.x == 0 && rest < p.m)
         y[rest] = add_one(x[rest], y[rest], p.alpha);
@@ -191,19 +192,22 @@ template <typename T> static bool begins_alike(const add_arguments<T> &p)
 }
 
 template <typename T>
-static int finish(void (*kernel)(add_arguments<T>), dim3 grid, const add_arguments<T> &p,
-                  void *stream)
+static int finish(void (*kernel)(add_arguments<T>), dim3 grid, int threads,
+                  const add_arguments<T> &p, void *stream)
 {
-    device_launch(kernel, grid, ADD_THREADS, 0, stream, p);
+    device_launch(kernel, grid, threads, 0, stream, p);
     return device_failed() ? -EIO : 0;
 }
 
-template <typename T, int AHEAD> static int launch_aligned(const add_arguments<T> &p, void *stream)
+/* Blocks no wider than a line. */
+template <typename T> static int launch_aligned(const add_arguments<T> &p, void *stream)
 {
-    int64_t chunks = p.m * (int64_t)sizeof(T) / 16, part = ADD_THREADS * AHEAD;
-    int64_t parts = chunks ? (chunks + part - 1) / part : 1;
+    int64_t chunks = p.m * (int64_t)sizeof(T) / 16;
+    int threads = (int)at_most((chunks + WARP - 1) / WARP * WARP, ADD_THREADS);
+    threads = threads ? threads : WARP;
+    int64_t parts = chunks ? (chunks + threads - 1) / threads : 1;
     dim3 grid((unsigned)parts, (unsigned)p.n, (unsigned)p.batches);
-    return finish(add_aligned<T, AHEAD>, grid, p, stream);
+    return finish(add_aligned<T>, grid, threads, p, stream);
 }
 
 template <typename T> static int launch_tiles(add_arguments<T> p, void *stream)
@@ -217,7 +221,7 @@ template <typename T> static int launch_tiles(add_arguments<T> p, void *stream)
     dim3 grid((unsigned)at_most(p.tiles, GRID_X_MAX),
               (unsigned)at_most((p.n + lines - 1) / lines, GRID_MAX),
               (unsigned)at_most(p.batches, GRID_MAX));
-    return finish(add_tiles<T, AHEAD>, grid, p, stream);
+    return finish(add_tiles<T, AHEAD>, grid, ADD_THREADS, p, stream);
 }
 
 template <typename T> static int launch_elements(const add_arguments<T> &p, void *stream)
@@ -226,18 +230,10 @@ template <typename T> static int launch_elements(const add_arguments<T> &p, void
     int64_t others = (int64_t)grid.y * grid.z, blocks = 8 * device_processors();
     grid.x =
         (unsigned)at_most((p.m + ADD_THREADS - 1) / ADD_THREADS, (blocks + others - 1) / others);
-    return finish(add_elements<T>, grid, p, stream);
+    return finish(add_elements<T>, grid, ADD_THREADS, p, stream);
 }
 
-/* As long as all threads that it takes run at once, one chunk each. */
-template <typename T> static enum cuda_add_way way_of(const add_arguments<T> &p)
-{
-    double chunks = (double)p.m * (double)p.n * (double)p.batches * sizeof(T) / 16;
-    bool fit = chunks <= (double)device_processors() * ADD_RESIDENT_THREADS;
-    return fit ? CUDA_ADD_ONE : CUDA_ADD_TWO;
-}
-
-template <typename T> static int launch(enum cuda_add_way way, const struct cuda_add_problem *q)
+template <typename T> static int launch(const struct cuda_add_problem *q)
 {
     add_arguments<T> p = { (const T *)q->x.base,
                            (T *)q->y.base,
@@ -254,34 +250,27 @@ template <typename T> static int launch(enum cuda_add_way way, const struct cuda
                            0,
                            0 };
     bool in_chunks = p.x_row == 1 && p.y_row == 1 && begins_alike(p);
-    bool long_lines = p.n == 1 || p.m * (int64_t)sizeof(T) >= ADD_THREADS * 16;
+    bool long_lines = p.n == 1 || p.m * (int64_t)sizeof(T) >= WARP * 16;
     bool fits_grid = p.n <= GRID_MAX && p.batches <= GRID_MAX && p.m / 16 <= GRID_X_MAX;
     if (!in_chunks)
         return launch_elements<T>(p, q->stream);
     if (!is_aligned(p) || !long_lines || !fits_grid)
         return launch_tiles<T>(p, q->stream);
-    switch (way == CUDA_ADD_ANY ? way_of(p) : way) {
-    case CUDA_ADD_ONE:
-        return launch_aligned<T, 1>(p, q->stream);
-    case CUDA_ADD_TWO:
-        return launch_aligned<T, 2>(p, q->stream);
-    default:
-        return launch_aligned<T, 4>(p, q->stream);
-    }
+    return launch_aligned<T>(p, q->stream);
 }
 
-int cuda_add_launch(enum cuda_add_way way, const struct cuda_add_problem *p)
+int cuda_add_launch(const struct cuda_add_problem *p)
 {
     if (p->m <= 0 || p->n <= 0 || p->batches <= 0 || p->alpha == 0)
         return 0;
     switch (p->y.dtype) {
     case TILEWISE_F64:
-        return launch<double>(way, p);
+        return launch<double>(p);
     case TILEWISE_F32:
-        return launch<float>(way, p);
+        return launch<float>(p);
     case TILEWISE_F16:
-        return launch<__half>(way, p);
+        return launch<__half>(p);
     default:
-        return launch<__nv_bfloat16>(way, p);
+        return launch<__nv_bfloat16>(p);
     }
 }

@@ -238,7 +238,7 @@ static int run(const struct tilewise_candidate *self, const struct tilewise_sign
         .supports = supports, .scratch_bytes = scratch_bytes, .run = run,                          \
     };
 /* clang-format on */
-#define ADD(id, dtype, way, text)
+#define ADD(id, dtype, text)
 #include "kernels/cuda/candidates.def"
 #undef ADD
 #undef GEMM

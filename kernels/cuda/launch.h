@@ -76,10 +76,7 @@ struct cuda_add_problem {
     double alpha;
     void *stream;
 };
-/* How many chunks of 16 bytes of x and of y each thread has on their way. CUDA_ADD_ANY: by the
- * size. */
-enum cuda_add_way { CUDA_ADD_ANY, CUDA_ADD_ONE, CUDA_ADD_TWO, CUDA_ADD_FOUR };
-int cuda_add_launch(enum cuda_add_way way, const struct cuda_add_problem *p);
+int cuda_add_launch(const struct cuda_add_problem *p);
 
 #ifdef __cplusplus
 }
