@@ -98,7 +98,7 @@ static void print_gpu(const struct live_view *v, const struct page *p)
         line(p, "GPU time: not measured");
         return;
     }
-    line(p, "GPU time: %s windows of %s together, busy %s; kernels %s, without a record %s",
+    line(p, "GPU time: %s windows of %s together, busy %s of that; kernels %s, without a record %s",
          words_count(g->windows), words_ns((double)g->window_ns),
          words_share(g->window_ns ? (double)g->busy_ns / (double)g->window_ns : NAN),
          words_count(g->launches), words_count(g->dropped));
