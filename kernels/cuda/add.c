@@ -7,14 +7,10 @@
 
 #include "kernels/cuda/read.h"
 
-/* The context of a candidate. */
-struct row {
-    enum tilewise_dtype dtype;
-};
-
+/* A candidate's context is its element type. */
 static int supports(const struct tilewise_candidate *self, const struct tilewise_signature *s)
 {
-    enum tilewise_dtype dtype = ((const struct row *)self->context)->dtype;
+    enum tilewise_dtype dtype = *(const enum tilewise_dtype *)self->context;
     enum tilewise_dtype sum = dtype == TILEWISE_F64 ? TILEWISE_F64 : TILEWISE_F32;
     bool one_target = s->n == 1 && s->ldc == 0;
     bool compute = s->compute == sum || s->compute == TILEWISE_NONE;
@@ -59,12 +55,12 @@ static int run(const struct tilewise_candidate *self, const struct tilewise_sign
 
 /* clang-format off */
 #define ADD(id, element, text)                                                                     \
-    static const struct row row_##id = { .dtype = element };                                       \
+    static const enum tilewise_dtype dtype_##id = element;                                         \
     extern const struct tilewise_candidate id;                                                     \
     const struct tilewise_candidate id = {                                                         \
         .abi = TILEWISE_CANDIDATE_ABI, .bytes = sizeof(struct tilewise_candidate),                 \
         .name = #id, .target = "cuda", .summary = text,                                            \
-        .supports = supports, .run = run, .context = &row_##id,                                    \
+        .supports = supports, .run = run, .context = &dtype_##id,                                  \
     };
 /* clang-format on */
 #define GEMM(id, family, tile, text)

@@ -56,24 +56,6 @@ static __device__ __forceinline__ int4 add_two(int4 x, int4 y, typename add_scal
     return y;
 }
 
-/* One chunk and AHEAD - 1 more, `step` apart, as far as there are `count`. */
-template <typename T, int AHEAD>
-static __device__ __forceinline__ void add_chunks(const int4 *x, int4 *y, int64_t count, int step,
-                                                  typename add_scalar<T>::type alpha)
-{
-    int4 from[AHEAD], to[AHEAD];
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++)
-        if (i * step < count) {
-            from[i] = x[i * step];
-            to[i] = y[i * step];
-        }
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++)
-        if (i * step < count)
-            y[i * step] = add_two<T>(from[i], to[i], alpha);
-}
-
 /* ---- lines that begin at multiples of 16 bytes ---- */
 
 /* One chunk for each thread: two or four at once were slower, whatever the size
@@ -127,8 +109,28 @@ static __device__ __forceinline__ void add_ends(const add_arguments<T> &p, const
     }
 }
 
+enum { ADD_AHEAD = 4 /* chunks in flight for each thread */ };
+
+/* As many, `step` apart, as far as there are `count`. */
+template <typename T>
+static __device__ __forceinline__ void add_chunks(const int4 *x, int4 *y, int64_t count, int step,
+                                                  typename add_scalar<T>::type alpha)
+{
+    int4 from[ADD_AHEAD], to[ADD_AHEAD];
+#pragma unroll
+    for (int i = 0; i < ADD_AHEAD; i++)
+        if (i * step < count) {
+            from[i] = x[i * step];
+            to[i] = y[i * step];
+        }
+#pragma unroll
+    for (int i = 0; i < ADD_AHEAD; i++)
+        if (i * step < count)
+            y[i * step] = add_two<T>(from[i], to[i], alpha);
+}
+
 /* Grid: tiles of a line, groups of lines, batch entries. */
-template <typename T, int AHEAD>
+template <typename T>
 static __global__ void __launch_bounds__(ADD_THREADS)
     add_tiles(const __grid_constant__ add_arguments<T> p)
 {
@@ -142,10 +144,9 @@ static __global__ void __launch_bounds__(ADD_THREADS)
             if (blockIdx.x == 0)
                 add_ends(p, l, me, width);
             for (int64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
-                int64_t first = tile * AHEAD * width + me;
-                add_chunks<T, AHEAD>((const int4 *)(l.x + l.lead) + first,
-                                     (int4 *)(l.y + l.lead) + first, l.whole / EACH - first, width,
-                                     p.alpha);
+                int64_t first = tile * ADD_AHEAD * width + me;
+                add_chunks<T>((const int4 *)(l.x + l.lead) + first, (int4 *)(l.y + l.lead) + first,
+                              l.whole / EACH - first, width, p.alpha);
             }
         }
 }
@@ -212,16 +213,15 @@ template <typename T> static int launch_aligned(const add_arguments<T> &p, void 
 
 template <typename T> static int launch_tiles(add_arguments<T> p, void *stream)
 {
-    constexpr int AHEAD = 4;
     int64_t chunks = p.m * (int64_t)sizeof(T) / 16; /* or one less */
     for (p.shift = 0; 1 << p.shift < ADD_THREADS && 1 << p.shift < chunks;)
         p.shift++;
-    int64_t lines = ADD_THREADS >> p.shift, tile = (int64_t)AHEAD << p.shift;
+    int64_t lines = ADD_THREADS >> p.shift, tile = (int64_t)ADD_AHEAD << p.shift;
     p.tiles = chunks ? (chunks + tile - 1) / tile : 1;
     dim3 grid((unsigned)at_most(p.tiles, GRID_X_MAX),
               (unsigned)at_most((p.n + lines - 1) / lines, GRID_MAX),
               (unsigned)at_most(p.batches, GRID_MAX));
-    return finish(add_tiles<T, AHEAD>, grid, ADD_THREADS, p, stream);
+    return finish(add_tiles<T>, grid, ADD_THREADS, p, stream);
 }
 
 template <typename T> static int launch_elements(const add_arguments<T> &p, void *stream)

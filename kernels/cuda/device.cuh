@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The instructions that C++ has no name for: asynchronous copies to shared memory, matrix loads and
- * matrix products (sm_80). The tests that run the kernels on a processor bring
- * their own (tests/emulation/emulation.hpp) and define TILEWISE_EMULATION.
+ * matrix products (sm_80). The tests that run the kernels on a processor bring their own
+ * (tests/emulation/emulation.hpp) and define TILEWISE_EMULATION.
  */
 #ifndef TILEWISE_KERNELS_CUDA_DEVICE_CUH
 #define TILEWISE_KERNELS_CUDA_DEVICE_CUH
