@@ -9,36 +9,20 @@
 #include "tests/emulation/fault.h"
 #include "verify_fixture.h"
 
-struct offer {
-    const struct tilewise_candidate *c;
-    const struct tilewise_signature *s;
-};
-
-static int call_offer(void *context, const struct tilewise_args *args)
+static struct verify_report verify_gemm(const struct tilewise_candidate *c,
+                                        const struct tilewise_signature *s)
 {
-    const struct offer *offer = context;
-    return offer->c->run(offer->c, offer->s, args);
-}
-
-static struct verify_report verify_candidate(const struct tilewise_candidate *c,
-                                             const struct tilewise_signature *s)
-{
-    struct offer offer = { c, s };
     struct verify_job job = {
         .signature = s,
-        .reference = ref_compute,
-        .run = call_offer,
-        .context = &offer,
-        .scratch_bytes = c->scratch_bytes(c, s, 1),
         .kappa = strstr(c->name, "_mma") ? 1. / 16 : 0,
         .seed = 11,
     };
-    return verify_on_fixture(job);
+    return verify_candidate(job, c);
 }
 
 static void expect_right(const struct tilewise_candidate *c, const struct tilewise_signature *s)
 {
-    struct verify_report report = verify_candidate(c, s);
+    struct verify_report report = verify_gemm(c, s);
     char text[160];
     cr_assert_eq(report.status, RESULT_PASSED, "%s, %s (lda %ld, ldb %ld, batch %ld): %s", c->name,
                  signature_describe(s, text, sizeof text), (long)s->lda, (long)s->ldb,
@@ -245,7 +229,7 @@ static void expect_faults_found(struct types t, const char *name)
     s.k = 1101; /* the last chunk of a line is not whole */
     for (int fault = FAULT_NONE + 1; fault < FAULTS; fault++) {
         emulation_fault_now = fault;
-        struct verify_report report = verify_candidate(c, &s);
+        struct verify_report report = verify_gemm(c, &s);
         emulation_fault_now = FAULT_NONE;
         cr_expect_eq(report.status, RESULT_FAILED, "%s with fault %d passed", name, fault);
     }

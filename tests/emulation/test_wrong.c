@@ -7,31 +7,15 @@
 
 extern const struct tilewise_candidate *const *tilewise_candidates(uint32_t abi, size_t *count);
 
-struct offer {
-    const struct tilewise_candidate *c;
-    const struct tilewise_signature *s;
-};
-
-static int call_offer(void *context, const struct tilewise_args *args)
-{
-    const struct offer *offer = context;
-    return offer->c->run(offer->c, offer->s, args);
-}
-
 static struct verify_report verify_offer(const struct tilewise_candidate *c,
                                          const struct tilewise_signature *s)
 {
-    struct offer offer = { c, s };
     struct verify_job job = {
         .signature = s,
-        .reference = ref_compute,
-        .run = call_offer,
-        .context = &offer,
-        .scratch_bytes = c->scratch_bytes(c, s, 1),
         .kappa = s->compute == TILEWISE_TF32 || s->dtype_a != s->compute ? 1. / 16 : 0,
         .seed = 5,
     };
-    return verify_on_fixture(job);
+    return verify_candidate(job, c);
 }
 
 /* ---- shapes on which every fault shows somewhere ---- */

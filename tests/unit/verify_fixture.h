@@ -55,6 +55,29 @@ static inline struct verify_report verify(const struct tilewise_signature *s, ke
                          run);
 }
 
+struct offer {
+    const struct tilewise_candidate *c;
+    const struct tilewise_signature *s;
+};
+
+static inline int call_offer(void *context, const struct tilewise_args *args)
+{
+    const struct offer *offer = context;
+    return offer->c->run(offer->c, offer->s, args);
+}
+
+/* `job`: signature, kappa, seed. */
+static inline struct verify_report verify_candidate(struct verify_job job,
+                                                    const struct tilewise_candidate *c)
+{
+    struct offer offer = { c, job.signature };
+    job.reference = ref_compute;
+    job.run = call_offer;
+    job.context = &offer;
+    job.scratch_bytes = c->scratch_bytes ? c->scratch_bytes(c, job.signature, 1) : 0;
+    return verify_on_fixture(job);
+}
+
 static inline int right(const struct tilewise_signature *s, const struct tilewise_args *args)
 {
     return ref_candidate.run(&ref_candidate, s, args);
