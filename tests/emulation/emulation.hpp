@@ -80,13 +80,6 @@ static inline uint32_t device_round_tf32(uint32_t bits)
     return is_finite ? (bits + 0x1000u) & 0xffffe000u : bits;
 }
 
-static inline float atomicAdd(float *to, float value)
-{
-    float before = *to;
-    *to += value;
-    return before;
-}
-
 static inline int4 device_load_once(const int4 *from)
 {
     return *from;
