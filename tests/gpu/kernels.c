@@ -206,8 +206,10 @@ int main(int argc, char **argv)
            (unsigned long long)kernels_options.seed);
     if (!kernels_options.time_only)
         check_everything();
-    if (!kernels_options.check_only)
-        kernels_bench_everything();
+    if (!kernels_options.check_only) {
+        kernels_products_time();
+        kernels_adds_time();
+    }
     printf("{\"failures\":%d}\n", kernels_failures);
     return kernels_failures != 0;
 }

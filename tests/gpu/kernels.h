@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the parts of gpu_kernels share: one shape and its check (kernels_case.c), which ones
- * (kernels.c), timing (kernels_bench.c) and the traffic to compare with (traffic.cu). One thread;
+ * (kernels.c), timing (kernels_bench.h) and the traffic to compare with (traffic.cu). One thread;
  * errors of CUDA end the program.
  */
 #ifndef TILEWISE_TESTS_GPU_KERNELS_H
@@ -59,9 +59,10 @@ struct kernels_checked {
 /* Two runs: right, the same bits, nothing else touched. */
 struct kernels_checked kernels_case_try(struct kernels_case *x, const struct tilewise_candidate *c);
 
-/* ---- kernels_bench.c ---- */
+/* ---- times: how (kernels_bench.c), and of what ---- */
 
 bool kernels_bench_open(void); /* is there a cuBLAS? */
-void kernels_bench_everything(void);
+void kernels_products_time(void);
+void kernels_adds_time(void);
 
 #endif

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels.h"
 #include "kernels/builtin.h"
 #include "kernels/cuda/probe.h"
-#include "traffic.h"
+#include "kernels_bench.h"
 
 enum { ROTATIONS_MAX = 64, CALLS_MAX = 64, SHORT_ROUNDS = 6 };
 static const size_t cold_bytes = 512u << 20; /* several times the L2 cache */
@@ -70,26 +69,7 @@ static int blas_compute(uint8_t compute)
 
 /* ---- time ---- */
 
-struct bench {
-    struct tilewise_signature s;
-    int rotations;
-    char *a, *b, *c;                  /* add: a is room for what only moves */
-    size_t a_bytes, b_bytes, c_bytes; /* from one rotation to the next */
-    size_t add_bytes;                 /* of x or y, without gaps */
-    void *scratch;
-    float alpha, beta;
-    double alpha64, beta64;
-};
-
-/* What is timed: one call on the operands of rotation `index`; 0, or an error. */
-struct subject {
-    const char *name;
-    int (*call)(const struct bench *x, const struct subject *me, int index);
-    const struct tilewise_candidate *candidate;
-    bool once; /* past the caches */
-};
-
-static struct tilewise_args args_of(const struct bench *x, int index)
+struct tilewise_args kernels_bench_args(const struct kernels_bench *x, int index)
 {
     bool is_wide = x->s.scale == TILEWISE_F64;
     return (struct tilewise_args){ .abi = TILEWISE_CANDIDATE_ABI,
@@ -103,13 +83,14 @@ static struct tilewise_args args_of(const struct bench *x, int index)
                                    .stream = kernels_stream };
 }
 
-static int call_candidate(const struct bench *x, const struct subject *me, int index)
+static int call_candidate(const struct kernels_bench *x, const struct kernels_subject *me,
+                          int index)
 {
-    struct tilewise_args args = args_of(x, index);
+    struct tilewise_args args = kernels_bench_args(x, index);
     return me->candidate->run(me->candidate, &x->s, &args);
 }
 
-static int call_blas_add(const struct bench *x, const struct tilewise_args *args)
+static int call_blas_add(const struct kernels_bench *x, const struct tilewise_args *args)
 {
     const struct tilewise_signature *s = &x->s;
     static const float one = 1;
@@ -123,10 +104,10 @@ static int call_blas_add(const struct bench *x, const struct tilewise_args *args
                       &one, args->c, (int)s->ldc, args->c, (int)s->ldc);
 }
 
-static int call_blas(const struct bench *x, const struct subject *me, int index)
+static int call_blas(const struct kernels_bench *x, const struct kernels_subject *me, int index)
 {
     const struct tilewise_signature *s = &x->s;
-    struct tilewise_args args = args_of(x, index);
+    struct tilewise_args args = kernels_bench_args(x, index);
     (void)me;
     if (s->op == TILEWISE_OP_ADD)
         return call_blas_add(x, &args);
@@ -136,37 +117,8 @@ static int call_blas(const struct bench *x, const struct subject *me, int index)
                      (int)s->ldc, blas_compute(s->compute), -1);
 }
 
-/* Three halves of y are read and as many written: as many bytes as an add moves. */
-static int call_memcpy(const struct bench *x, const struct subject *me, int index)
-{
-    struct tilewise_args args = args_of(x, index);
-    (void)me;
-    return (int)cudaMemcpyAsync(args.c, args.b, x->add_bytes / 2 * 3, cudaMemcpyDeviceToDevice,
-                                kernels_stream);
-}
-
-/* The same by a kernel. */
-static int call_copy(const struct bench *x, const struct subject *me, int index)
-{
-    struct tilewise_args args = args_of(x, index);
-    return traffic_move(args.b, NULL, args.c, x->add_bytes / 2 * 3, me->once, kernels_stream);
-}
-
-/* Two reads and one write elsewhere. */
-static int call_triad(const struct bench *x, const struct subject *me, int index)
-{
-    struct tilewise_args args = args_of(x, index);
-    return traffic_move(args.b, args.c, (void *)args.a, x->add_bytes, me->once, kernels_stream);
-}
-
-/* Two reads, and one of them is written: what an add does. */
-static int call_update(const struct bench *x, const struct subject *me, int index)
-{
-    struct tilewise_args args = args_of(x, index);
-    return traffic_move(args.b, args.c, args.c, x->add_bytes, me->once, kernels_stream);
-}
-
-static cudaGraphExec_t record(const struct bench *x, const struct subject *who, int calls)
+static cudaGraphExec_t record(const struct kernels_bench *x, const struct kernels_subject *who,
+                              int calls)
 {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
@@ -223,7 +175,7 @@ static double sm_mhz(void)
 }
 
 /* A graph is at least a millisecond or so, so that its start does not count. */
-static int calls_for(const struct bench *x, const struct subject *who)
+static int calls_for(const struct kernels_bench *x, const struct kernels_subject *who)
 {
     cudaGraphExec_t exec = record(x, who, x->rotations);
     if (exec == NULL)
@@ -266,9 +218,8 @@ static void time_both(cudaGraphExec_t const exec[2], int calls, struct times *t)
     qsort(t->ratio, (size_t)t->rounds, sizeof(double), ascending);
 }
 
-/* Base first; a ratio above 1: ours is faster. Returns the base's microseconds, 0 when skipped. */
-static double compare_times(const struct bench *x, const struct subject *base,
-                            const struct subject *ours)
+double kernels_bench_compare(const struct kernels_bench *x, const struct kernels_subject *base,
+                             const struct kernels_subject *ours)
 {
     struct times t;
     char text[160];
@@ -322,7 +273,7 @@ static size_t rounded_up(size_t bytes)
 /* Buffers for as many rotations as push each other out of the cache. Copies move half as much
  * again as x or y has, and no two of them the same bytes: what one brought into the cache would
  * serve the next. */
-static void bench_open(struct bench *x)
+static void make_operands(struct kernels_bench *x)
 {
     int64_t count[3];
     bool is_add = x->s.op == TILEWISE_OP_ADD;
@@ -347,22 +298,15 @@ static void bench_open(struct bench *x)
     x->beta64 = 0;
 }
 
-static void bench_close(struct bench *x)
-{
-    cudaFree(x->a);
-    cudaFree(x->b);
-    cudaFree(x->c);
-}
-
 /* With --short only the kernels that choose their tile, not those that have one: "_128x64". */
-static bool is_timed(const struct bench *x, const struct tilewise_candidate *c)
+static bool is_timed(const struct kernels_bench *x, const struct tilewise_candidate *c)
 {
     bool has_tile = x->s.op == TILEWISE_OP_GEMM && strchr(c->name, 'x') != NULL;
     return kernels_is_wanted(c) && c->supports(c, &x->s) && !(kernels_options.is_short && has_tile);
 }
 
 /* On this very shape, where that is cheap. */
-static void check_first(const struct bench *x)
+static void check_first(const struct kernels_bench *x)
 {
     size_t count;
     const struct tilewise_candidate *const *all = builtin_candidates(&count);
@@ -380,151 +324,43 @@ static void check_first(const struct bench *x)
     kernels_case_close(checked);
 }
 
-/* What moves as many bytes as the add, each against the copy that CUDA makes; the fastest that
- * reads two and writes one. */
-static const struct subject *bench_traffic(const struct bench *x)
+bool kernels_bench_begin(struct kernels_bench *x)
 {
-    static const struct subject copy = { .name = "memcpy", .call = call_memcpy };
-    static const struct subject moves[] = {
-        { "copy_kernel", call_copy, NULL, false },
-        { "copy_kernel_once", call_copy, NULL, true },
-        { "read2_write1", call_triad, NULL, false },
-        { "read2_write1_once", call_triad, NULL, true },
-        { "update", call_update, NULL, false },
-        { "update_once", call_update, NULL, true },
-    };
-    const struct subject *best = NULL;
-    double best_us = INFINITY;
-    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
-        bool is_spared = moves[i].once || moves[i].call == call_copy;
-        if (kernels_options.is_short && is_spared)
-            continue;
-        double us = compare_times(x, &moves[i], &copy);
-        if (moves[i].call != call_copy && us > 0 && us < best_us) {
-            best_us = us;
-            best = &moves[i];
-        }
-    }
-    return best;
-}
-
-/* Every candidate that takes it. */
-static void bench_all(struct bench *x)
-{
-    static const struct subject library = { .name = "cublas", .call = call_blas };
-    static const struct subject copy = { .name = "memcpy", .call = call_memcpy };
     size_t count, timed = 0;
     const struct tilewise_candidate *const *all = builtin_candidates(&count);
     for (size_t i = 0; i < count; i++)
         timed += is_timed(x, all[i]);
     if (timed == 0)
-        return;
-    bool is_add = x->s.op == TILEWISE_OP_ADD;
+        return false;
     check_first(x);
-    bench_open(x);
-    const struct subject *traffic = is_add ? bench_traffic(x) : NULL;
+    make_operands(x);
+    return true;
+}
+
+void kernels_bench_end(struct kernels_bench *x)
+{
+    cudaFree(x->a);
+    cudaFree(x->b);
+    cudaFree(x->c);
+}
+
+void kernels_bench_candidates(struct kernels_bench *x, const struct kernels_subject *const *others)
+{
+    static const struct kernels_subject library = { .name = "cublas", .call = call_blas };
+    size_t count;
+    const struct tilewise_candidate *const *all = builtin_candidates(&count);
     for (size_t i = 0; i < count; i++) {
-        struct subject ours = { .name = all[i]->name, .call = call_candidate, .candidate = all[i] };
+        struct kernels_subject ours = { .name = all[i]->name,
+                                        .call = call_candidate,
+                                        .candidate = all[i] };
         if (!is_timed(x, all[i]))
             continue;
         size_t scratch = all[i]->scratch_bytes ? all[i]->scratch_bytes(all[i], &x->s, 1) : 0;
         x->scratch = scratch ? kernels_device_memory(scratch) : NULL;
         if (blas.handle)
-            compare_times(x, &library, &ours);
-        if (is_add)
-            compare_times(x, &copy, &ours);
-        if (traffic)
-            compare_times(x, traffic, &ours);
+            kernels_bench_compare(x, &library, &ours);
+        for (size_t k = 0; others[k]; k++)
+            kernels_bench_compare(x, others[k], &ours);
         cudaFree(x->scratch);
     }
-    bench_close(x);
-}
-
-struct size {
-    int64_t tokens, n, k;
-};
-
-/* Weights [n, k] in rows times activations [tokens, k], as PyTorch calls cuBLAS: T N. */
-static void bench_linear(uint8_t dtype, uint8_t compute, const struct size *z)
-{
-    struct bench x = { .s = kernels_signature(dtype, compute, dtype) };
-    x.s.trans_a = TILEWISE_T;
-    x.s.m = z->n;
-    x.s.n = z->tokens;
-    x.s.k = z->k;
-    x.s.lda = x.s.ldb = z->k;
-    x.s.ldc = z->n;
-    x.s.align_a = x.s.align_b = x.s.align_c = x.s.align_d = 4;
-    x.s.alpha = TILEWISE_SCALAR_ONE;
-    bench_all(&x);
-}
-
-static void bench_square(uint8_t dtype, uint8_t compute, int64_t size, unsigned trans)
-{
-    struct bench x = { .s = kernels_signature(dtype, compute, dtype) };
-    x.s.trans_a = trans & 1;
-    x.s.trans_b = trans >> 1 & 1;
-    x.s.m = x.s.n = x.s.k = x.s.lda = x.s.ldb = x.s.ldc = size;
-    x.s.align_a = x.s.align_b = x.s.align_c = x.s.align_d = 4;
-    x.s.alpha = TILEWISE_SCALAR_ONE;
-    bench_all(&x);
-}
-
-/* A vector (n is 1, the steps are 1), or a matrix in columns with gaps. */
-static void bench_add(uint8_t dtype, int64_t m, int64_t n, int64_t ldb, int64_t ldc)
-{
-    struct bench x = { .s = kernels_signature(dtype, TILEWISE_F32, dtype) };
-    x.s.op = TILEWISE_OP_ADD;
-    x.s.dtype_a = TILEWISE_NONE;
-    x.s.m = m;
-    x.s.n = n;
-    x.s.k = 1;
-    x.s.ldb = ldb;
-    x.s.ldc = ldc;
-    x.s.align_b = x.s.align_c = x.s.align_d = 4;
-    x.s.alpha = TILEWISE_SCALAR_OTHER;
-    x.s.beta = TILEWISE_SCALAR_ONE;
-    bench_all(&x);
-}
-
-static void bench_adds(void)
-{
-    static const uint8_t dtypes[] = { TILEWISE_F32, TILEWISE_F16, TILEWISE_BF16 };
-    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        for (int64_t count = 1 << 20; count <= 1 << 27; count *= 128)
-            bench_add(dtypes[i], count, 1, 1, 1);
-        bench_add(dtypes[i], 1 << 24, 1, 1, 1);
-        bench_add(dtypes[i], 4096, 4096, 4224, 4160);
-        bench_add(dtypes[i], 1000, 16384, 1024, 1016);
-    }
-}
-
-void kernels_bench_everything(void)
-{
-    /* The shapes of the first measurement of cuBLAS on an H200. */
-    static const struct size linear[] = {
-        { 1, 4096, 4096 },     { 1, 28672, 4096 },    { 4, 4096, 14336 },   { 8, 6144, 4096 },
-        { 16, 4096, 4096 },    { 16, 28672, 4096 },   { 32, 4096, 14336 },  { 64, 6144, 4096 },
-        { 64, 28672, 4096 },   { 128, 4096, 4096 },   { 256, 4096, 14336 }, { 512, 6144, 4096 },
-        { 1024, 4096, 4096 },  { 100, 4096, 4096 },   { 333, 5120, 5120 },  { 1000, 1000, 1000 },
-        { 2048, 28672, 4096 }, { 4096, 4096, 14336 }, { 128, 128, 128 },    { 512, 512, 512 },
-        { 8192, 8192, 8192 },
-    };
-    size_t count = sizeof linear / sizeof linear[0];
-    for (size_t i = 0; i < count; i++)
-        bench_linear(TILEWISE_BF16, TILEWISE_F32, &linear[i]);
-    for (size_t i = 4; i < count; i += 3)
-        bench_linear(TILEWISE_F16, TILEWISE_F32, &linear[i]);
-    for (size_t i = 4; i < count; i += 4) {
-        bench_linear(TILEWISE_F32, TILEWISE_TF32, &linear[i]);
-        bench_linear(TILEWISE_F32, TILEWISE_F32, &linear[i]);
-    }
-    for (unsigned trans = 0; trans < 4 && !kernels_options.is_short; trans++) {
-        bench_square(TILEWISE_BF16, TILEWISE_F32, 4096, trans);
-        bench_square(TILEWISE_F32, TILEWISE_TF32, 2048, trans);
-        bench_square(TILEWISE_F32, TILEWISE_F32, 2048, trans);
-    }
-    if (!kernels_options.is_short)
-        bench_square(TILEWISE_F64, TILEWISE_F64, 1024, 0);
-    bench_adds();
 }
