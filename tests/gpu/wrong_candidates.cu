@@ -119,6 +119,13 @@ bool is_matrix(const signature *s)
     return s->n > 1;
 }
 
+void turn(struct wrong_operand *o)
+{
+    int64_t row = o->row;
+    o->row = o->column;
+    o->column = row;
+}
+
 /* clang-format off */
 const struct fault gemm_faults[] = {
     { "right", "plain", ALL, FLAW_NONE, LAUNCH },
@@ -168,11 +175,11 @@ const struct fault gemm_faults[] = {
     { "wrong", "last_batch", F16 | TF32, FLAW_NONE, LAUNCH, has_batches, [](wrong_problem *p, const signature *) { p->batches--; } },
     { "wrong", "one_b_for_all", F32 | BF16, FLAW_NONE, LAUNCH, has_batches, [](wrong_problem *p, const signature *) { p->b.batch = 0; } },
     { "wrong", "a_transposed", F32 | F16, FLAW_NONE, LAUNCH, [](const signature *s) { return s->m == s->k && s->m > 1; },
-      [](wrong_problem *p, const signature *) { int64_t row = p->a.row; p->a.row = p->a.column; p->a.column = row; } },
+      [](wrong_problem *p, const signature *) { turn(&p->a); } },
     { "wrong", "b_transposed", BF16 | TF32, FLAW_NONE, LAUNCH, [](const signature *s) { return s->n == s->k && s->n > 1; },
-      [](wrong_problem *p, const signature *) { int64_t row = p->b.row; p->b.row = p->b.column; p->b.column = row; } },
+      [](wrong_problem *p, const signature *) { turn(&p->b); } },
     { "wrong", "c_transposed", F32 | BF16, FLAW_NONE, LAUNCH, [](const signature *s) { return s->n == s->m && s->n > 1; },
-      [](wrong_problem *p, const signature *) { int64_t row = p->c.row; p->c.row = p->c.column; p->c.column = row; } },
+      [](wrong_problem *p, const signature *) { turn(&p->c); } },
     { "wrong", "last_k_tile", ALL, FLAW_NONE, LAUNCH, [](const signature *s) { return s->k % WRONG_TILE != 0; },
       [](wrong_problem *p, const signature *) { p->k -= p->k % WRONG_TILE; } },
     { "wrong", "k_less", ALL, FLAW_NONE, LAUNCH, [](const signature *s) { return s->k > 1; },
