@@ -366,9 +366,8 @@ def _conclude(
     session: Session, name: str, setting: str, cost: intervals.Interval, **how
 ) -> None:
     session.figures[f"cost: {name}"] = cost._asdict() | how
-    if setting in LIMITS:
-        ok = intervals.judge(cost, LIMITS[setting])
-        session.check(f"cost: {name}", ok, limit=LIMITS[setting], **cost._asdict(), **how)
+    ok = intervals.judge(cost, LIMITS[setting])
+    session.check(f"cost: {name}", ok, limit=LIMITS[setting], **cost._asdict(), **how)
 
 
 def _settled(batches: list[float]) -> float:
