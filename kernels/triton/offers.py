@@ -13,8 +13,8 @@ COMMITTED = ["sm_90a"]
 
 TRITON_NAMES = {"bf16": "bf16", "f16": "fp16", "f32": "fp32"}
 
-# type, trans, tile m x n x k, warps, stages, bytes of shared memory (the most of any architecture), first: the weights on the side
-# that tensor cores take 64 rows of; offered where.
+# type, trans, tile m x n x k, warps, stages, bytes of shared memory (the most of any architecture),
+# first: the weights on the side that tensor cores take 64 rows of; offered where.
 MATMUL = [
     ("bf16", "TN", (256, 128, 64), 8, 3, 147472, 0, "n >= 96"),
     ("bf16", "TN", (128, 128, 64), 8, 4, 131088, 0, "n >= 64"),
