@@ -1,43 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replay in the recorded order: stretches found in traces, and their replay on a simulated device.
+ * Replay in the recorded order, on a simulated device.
  */
-#include <criterion/criterion.h>
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "replay_fixture.h"
+#include "order_fixture.h"
 #include "replayer/replay.h"
-#include "replayer/sequence_cut.h"
-#include "traces/summary.h"
-#include "traces/writer.h"
 
-/* ---- periods ---- */
-
-static struct sequence_period period_of(const char *text)
-{
-    struct sequence_step steps[256];
-    struct sequence_period p;
-    size_t count = strlen(text);
-    for (size_t i = 0; i < count; i++)
-        steps[i].symbol = (uint64_t)text[i];
-    if (!sequence_find_period(steps, count, &p))
-        cr_assert_eq(p.period, 0);
-    return p;
-}
-
-Test(order, the_smallest_period_that_covers_most)
-{
-    cr_assert_eq(period_of("abcabcabcabc").period, 3);
-    cr_assert_eq(period_of("abcabcabcabc").repeats, 4);
-    cr_assert_eq(period_of("xyzababababab").start, 3);
-    cr_assert_eq(period_of("xyzababababab").period, 2);
-    /* layers within a step are no step */
-    cr_assert_eq(period_of("llllelllfllllelllfllllelllf").period, 9);
-    cr_assert_eq(period_of("abcdefg").period, 0);
-    cr_assert_eq(period_of("").period, 0);
-    cr_assert_eq(period_of("abab").period, 0); /* not often enough */
-}
+TestSuite(order, .init = set_up, .fini = tear_down);
 
 /* ---- a simulated device that many signatures share ---- */
 
@@ -171,246 +139,6 @@ static const struct tilewise_candidate roomy = { .abi = TILEWISE_CANDIDATE_ABI,
                                                  .scratch_bytes = scratch_of,
                                                  .run = run_quick };
 
-/* ---- traces ---- */
-
-static char folder[] = "/tmp/tilewise-order-XXXXXX", trace_path[64], result_path[64];
-static const char *trace = trace_path;
-static uint32_t small, large, attention;
-
-static void set_up(void)
-{
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(trace_path, sizeof trace_path, "%s/t.twt", folder);
-    snprintf(result_path, sizeof result_path, "%s/r.twr", folder);
-}
-
-static void tear_down(void)
-{
-    unlink(trace_path);
-    unlink(result_path);
-    rmdir(folder);
-}
-
-TestSuite(order, .init = set_up, .fini = tear_down);
-
-static uint32_t define(struct writer *w, int64_t m)
-{
-    struct tilewise_signature s = fixture_gemm(TILEWISE_F32, m, 4, 4);
-    uint32_t id;
-    s.beta = TILEWISE_SCALAR_UNREAD;
-    cr_assert_eq(writer_string(w, "cblas_sgemm", 11, &s.entry), ST_OK);
-    cr_assert_eq(writer_signature(w, &s, &id), ST_OK);
-    return id;
-}
-
-static struct writer *start(void)
-{
-    struct writer *w;
-    struct writer_options options = { .kind = TRACE_KIND_RECORDED, .shard = { .pid = 1000 } };
-    int fd = open(trace, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    cr_assert_eq(writer_open(&w, fd, &options), ST_OK);
-    small = define(w, 8);
-    large = define(w, 16);
-    cr_assert_eq(writer_string(w, "attention", 9, &attention), ST_OK);
-    return w;
-}
-
-static void end(struct writer *w, uint64_t calls)
-{
-    struct trace_counters counters = { .seen = calls, .recorded = calls };
-    struct writer_count count = { calls / 2, calls * 500, 1000, 1000, { { 0 } } };
-    cr_assert_eq(writer_count(w, small, &count), ST_OK);
-    cr_assert_eq(writer_count(w, large, &count), ST_OK);
-    cr_assert_eq(writer_close(w, &counters, 100000000), ST_OK);
-}
-
-static bool eager; /* launched call by call; else by a graph */
-
-/* Work of a window, in letters: s small (1 kernel), a attention, l large (2 kernels); of a graph.
- */
-static void write_window(struct writer *w, const char *work)
-{
-    const struct gpu_source sources[] = {
-        { .name = attention, .signature = small, .in_graph = !eager, .is_first = true },
-        { .name = attention, .signature = GPU_NO_SIGNATURE, .in_graph = !eager },
-        { .name = attention, .signature = large, .in_graph = !eager, .is_first = true },
-        { .name = attention, .signature = large, .in_graph = !eager },
-    };
-    static const uint32_t length[] = { 832, 6400, 1600, 96 };
-    static uint64_t at = 64000;
-    struct gpu_interval v[400];
-    uint64_t start = at;
-    size_t n = 0;
-    for (; *work; work++)
-        for (uint32_t k = *work == 's'   ? 0
-                          : *work == 'a' ? 1
-                                         : 2;
-             k < (*work == 's'   ? 1u
-                  : *work == 'a' ? 2u
-                                 : 4u);
-             k++) {
-            v[n++] = (struct gpu_interval){ at, 64000, length[k], k };
-            at += length[k] + 320;
-        }
-    struct gpu_window window = { start / 2, at, at - start, n, n, 0 };
-    cr_assert_eq(writer_gpu_window(w, &window), ST_OK);
-    cr_assert_eq(writer_gpu_intervals(w, &(struct gpu_intervals){ .window_ns = start / 2,
-                                                                  .stream = 1,
-                                                                  .nsources = 4,
-                                                                  .sources = sources,
-                                                                  .count = n,
-                                                                  .interval = v }),
-                 ST_OK);
-    at += 64000;
-}
-
-static const char *repeated(const char *work, unsigned times)
-{
-    static char text[400];
-    text[0] = '\0';
-    while (times--)
-        strcat(text, work);
-    return text;
-}
-
-static void write_windows(unsigned steps)
-{
-    struct writer *w = start();
-    write_window(w, repeated("sal", steps));
-    end(w, 2 * steps);
-}
-
-static void write_events(unsigned steps)
-{
-    struct writer *w = start();
-    struct writer_event events[400];
-    uint64_t at = 1000;
-    for (unsigned i = 0; i < 2 * steps; i++, at += 3000)
-        events[i] = (struct writer_event){ .signature = i % 2 ? large : small,
-                                           .start_ns = at,
-                                           .duration_ns = i % 2 ? 2000 : 1000 };
-    cr_assert_eq(writer_events(w, 0, 0, events, 2 * steps), ST_OK);
-    struct trace_counters counters = { .seen = 2 * steps, .recorded = 2 * steps };
-    cr_assert_eq(writer_close(w, &counters, 100000000), ST_OK);
-}
-
-static struct plan *plan;
-static struct sequences sequences;
-static const struct sequence *sequence; /* the first */
-
-static void find(void)
-{
-    struct summary *s;
-    struct fault fault = { .text = "" };
-    struct plan_options options = { .time_share = 1,
-                                    .max_bytes = 1 << 26,
-                                    .supports = fixture_supports };
-    cr_assert_eq(summary_build(&s, &trace, 1, 0, &fault), ST_OK, "%s", fault.text);
-    cr_assert_eq(plan_build(&plan, s, &options, &fault), ST_OK, "%s", fault.text);
-    summary_free(s);
-    cr_assert_eq(sequences_find(&sequences, plan, &trace, 1, &fault), ST_OK, "%s", fault.text);
-    sequence = sequences.count ? sequences.row[0] : NULL;
-}
-
-static int64_t rows_of(size_t step)
-{
-    int64_t item = sequence->steps[step].item;
-    return item == SEQUENCE_FILLER ? 0 : plan->items[item].signature.m;
-}
-
-Test(order, a_step_of_a_graph_is_found_in_windows)
-{
-    write_windows(20);
-    find();
-    cr_assert_not_null(sequence);
-    cr_assert_eq(sequence->count, 3);
-    cr_assert_eq(sequence->fillers, 1);
-    cr_assert_eq(sequence->repeats, 20);
-    cr_assert(sequence->in_graph && sequence->is_kernel_time);
-    cr_assert_eq(rows_of(0), 8);
-    cr_assert_eq(rows_of(1), 0);
-    cr_assert_eq(rows_of(2), 16);
-    cr_assert_float_eq(sequence->steps[2].ns, 1696, 1e-6); /* both kernels */
-    cr_assert_float_eq(sequence->filler_ns, 6400, 1e-6);
-    cr_assert_float_eq(sequence->steps[1].gap_ns, 320, 1e-6);
-    cr_assert_float_eq(sequence->steps[2].gap_ns, 320, 1e-6);
-    cr_assert_float_eq(sequence->least_filler_ns, 6400, 1e-6);
-    cr_assert(sequence->steps[1].reads); /* by its name */
-    cr_assert_str_eq(sequence->source, "stream 1 of process 1000");
-    sequences_free(&sequences);
-    plan_free(plan);
-}
-
-Test(order, one_stretch_is_counted_through_the_windows)
-{
-    struct writer *w = start();
-    write_window(w, repeated("sal", 20));
-    write_window(w, repeated("als", 10)); /* entered elsewhere */
-    end(w, 60);
-    find();
-    cr_assert_eq(sequences.count, 1);
-    cr_assert_eq(sequence->count, 3);
-    cr_assert_eq(sequence->repeats, 30);
-    cr_assert_float_eq(sequence->filler_ns, 6400, 1e-6);
-    cr_assert_float_eq(sequence->time_share, 1, 1e-9);
-    sequences_free(&sequences);
-    plan_free(plan);
-}
-
-Test(order, phases_are_stretches_of_their_own)
-{
-    struct writer *w = start();
-    char both[400];
-    snprintf(both, sizeof both, "%s", repeated("llls", 10));
-    strcat(both, repeated("sal", 20));
-    write_window(w, both);
-    end(w, 80);
-    find();
-    cr_assert_eq(sequences.count, 2);
-    cr_assert_eq(sequences.row[0]->count, 3); /* the larger one first */
-    cr_assert_eq(sequences.row[0]->repeats, 20);
-    cr_assert_eq(sequences.row[1]->count, 4);
-    cr_assert_float_eq(sequences.row[0]->time_share + sequences.row[1]->time_share, 1, 0.02);
-    cr_assert_gt(sequences.row[0]->time_share, 0.7);
-    sequences_free(&sequences);
-    plan_free(plan);
-}
-
-Test(order, what_stands_for_most_is_enough)
-{
-    struct writer *w = start();
-    char both[400];
-    snprintf(both, sizeof both, "%s", repeated("sal", 30));
-    strcat(both, repeated("lls", 3));
-    write_window(w, both);
-    end(w, 80);
-    find();
-    cr_assert_eq(sequences.count, 1);
-    cr_assert_gt(sequence->time_share, 0.8);
-    sequences_free(&sequences);
-    plan_free(plan);
-}
-
-Test(order, calls_stand_in_where_no_stream_was_seen)
-{
-    write_events(20);
-    find();
-    cr_assert_not_null(sequence);
-    cr_assert_eq(sequence->count, 2);
-    cr_assert_not(sequence->in_graph || sequence->is_kernel_time);
-    cr_assert_float_eq(sequence->call_ns, 3000, 300); /* whole ticks */
-    sequences_free(&sequences);
-    plan_free(plan);
-}
-
-Test(order, a_trace_of_counts_has_no_order)
-{
-    end(start(), 10);
-    find();
-    cr_assert_null(sequence);
-    plan_free(plan);
-}
-
 /* ---- replay ---- */
 
 static void replay(struct result_set *results)
@@ -472,8 +200,6 @@ Test(order, the_whole_stretch_is_replayed)
     cr_assert_eq(results.ncases, 2);
     cr_assert_str_eq(results.cases[0].kernels, "gemm");
     result_free(&results);
-    sequences_free(&sequences);
-    plan_free(plan);
 }
 
 /* The first part had the scratch of no threads: a kernel that packs its operands wrote behind it.
@@ -492,8 +218,6 @@ Test(order, scratch_is_that_of_the_devices_threads)
     order_measure(&job, &out);
     cr_assert_eq(out.status, RESULT_PASSED, "%s", out.reason);
     cr_assert(isfinite(out.chosen_ns));
-    sequences_free(&sequences);
-    plan_free(plan);
 }
 
 /* At the recorded pace, which is a matter of the host's clock: here it must only get through. */
@@ -511,6 +235,4 @@ Test(order, work_that_was_launched_call_by_call_is_replayed_so)
     cr_assert_float_eq(results.orders[0].kernel_ns, 800 + 1650, 1e-6);
     cr_assert_not(results.orders[0].in_graph);
     result_free(&results);
-    sequences_free(&sequences);
-    plan_free(plan);
 }
