@@ -41,6 +41,7 @@ struct stage {
     struct order_fillers fillers;
     size_t filler_kernels;
     double end_ns; /* of the budget */
+    bool is_paced; /* calls wait as long as the device did */
     double due_ns; /* when the device will be done with what it was given, if all is as recorded */
     unsigned arm;
     struct part *alone; /* only this one is called; NULL: a filler */
@@ -88,15 +89,10 @@ static double now_ns(void *context)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* A device that idles is slower at what comes next. Where the application launched call by call and
- * the device waited for it, the replay launches at that pace. */
+/* Wait as long as the device waited for the application. */
 static void keep_pace(struct stage *g, const struct sequence_step *step)
 {
-    const struct sequence *s = g->job->sequence;
-    if (s->in_graph || !s->is_kernel_time)
-        return;
-    g->due_ns = fmax(g->due_ns, now_ns(NULL));
-    g->due_ns += step->gap_ns;
+    g->due_ns = fmax(g->due_ns, now_ns(NULL)) + step->gap_ns;
     while (now_ns(NULL) < g->due_ns)
         continue;
     g->due_ns += step->ns;
@@ -108,7 +104,8 @@ static int pass(void *context)
     const struct sequence *s = g->job->sequence;
     int failed = 0;
     for (size_t i = 0; i < s->count && !failed; i++) {
-        keep_pace(g, &s->steps[i]);
+        if (g->is_paced)
+            keep_pace(g, &s->steps[i]);
         if (is_filler(g, i)) {
             failed = fill(g, i);
             continue;
@@ -387,13 +384,17 @@ static bool attribute(struct stage *g, const struct backend_kernel *kernel, size
     return true;
 }
 
-/* After the timing: see backend->kernels. Where calls are work on the host, nothing is known. */
+/* After the timing: see backend->kernels. Where calls are work on the host, nothing is known. What
+ * was launched call by call has its recorded pace here only: a pass that waits for the host is no
+ * shorter with quicker kernels, and its ratio is about busy time. */
 static void time_kernels(struct stage *g)
 {
+    const struct sequence *s = g->job->sequence;
     size_t count = 0;
     if (g->backend->kernels == NULL)
         return;
     g->arm = ARM_BASE;
+    g->is_paced = s->is_kernel_time && !s->in_graph;
     struct backend_burst burst = burst_of(g, PASSES);
     const struct backend_kernel *kernels =
         count_kernels(g) ? g->backend->kernels(g->leader, &burst, &count) : NULL;

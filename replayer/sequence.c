@@ -12,7 +12,7 @@
 
 static const double enough_share = 0.8;  /* of the recorded time: then no more stretches */
 static const double little_share = 0.01; /* what is not worth one */
-static const double gap_ns_max = 200e3;  /* a device that was idle for longer is no colder */
+static const double gap_ns_max = 200e3;  /* longer waits are replayed as this */
 
 struct search {
     const struct plan *plan;
