@@ -242,7 +242,7 @@ static int allow(struct cubin_state *state, size_t i)
     if (n->shared_bytes > SHARED_BYTES_UNASKED && n->shared_bytes > state->shared_allowed[i]) {
         error = state->driver.cuFuncSetAttribute(function, CUBIN_FUNCTION_SHARED_BYTES,
                                                  (int)n->shared_bytes);
-        state->shared_allowed[i] = n->shared_bytes;
+        state->shared_allowed[i] = error ? 0 : n->shared_bytes;
     }
     if (error == 0 && blocks > CLUSTER_PORTABLE)
         error = state->driver.cuFuncSetAttribute(function, CUBIN_FUNCTION_LARGE_CLUSTERS, 1);
