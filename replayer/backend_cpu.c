@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "replayer/backend.h"
+#include "replayer/clock.h"
 #include "replayer/cpu_routine.h"
 
 static const double burst_ns = 200e3, burst_threaded_ns = 1e6;
@@ -204,13 +205,6 @@ static int cpu_baseline(struct backend_session *session, size_t index,
     return 0;
 }
 
-static double now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 /* Helper threads of the arm before may still spin on a core that this one needs: let them fall
  * asleep, and wake our own, outside the measured time. */
 static int settle(const struct backend_session *session, int (*step)(void *context), void *context,
@@ -227,10 +221,10 @@ static int settle(const struct backend_session *session, int (*step)(void *conte
 static double cpu_burst(struct backend_session *session, const struct backend_burst *burst)
 {
     int failed = settle(session, burst->step, burst->context, burst->calls);
-    double start_ns = now_ns();
+    double start_ns = clock_now_ns(NULL);
     for (uint64_t i = 0; i < burst->calls; i++)
         failed |= burst->step(burst->context);
-    double spent_ns = now_ns() - start_ns;
+    double spent_ns = clock_now_ns(NULL) - start_ns;
     return failed ? NAN : spent_ns;
 }
 
@@ -273,9 +267,9 @@ static double best_triad_ns(struct triad *parts, uint32_t threads)
     }
     for (int pass = 0; pass < BANDWIDTH_PASSES; pass++) {
         pthread_barrier_wait(&barrier);
-        double start_ns = now_ns();
+        double start_ns = clock_now_ns(NULL);
         pthread_barrier_wait(&barrier);
-        best_ns = fmin(best_ns, now_ns() - start_ns);
+        best_ns = fmin(best_ns, clock_now_ns(NULL) - start_ns);
     }
     for (uint32_t i = 0; i < threads; i++)
         pthread_join(ids[i], NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/bench.h"
 
-#include <time.h>
-
+#include "replayer/clock.h"
 #include "replayer/isolate.h"
 
 static const double target = 0.0025; /* +- of a ln ratio */
@@ -31,14 +30,6 @@ double bench_burst(void *bench, unsigned arm, uint64_t calls)
     return b->setup->backend->burst(
         b->session,
         &(struct backend_burst){ bench_step, b, calls, arm, b->setup->cold, BACKEND_AS_BEST });
-}
-
-static double now_ns(void *context)
-{
-    (void)context;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
 /* What this process has open: NULL, or a session that the next case finds ready. */
@@ -106,10 +97,10 @@ struct rotation_options bench_buffers(const struct bench *b, size_t scratch_byte
  * its code at the first use must not do so while a burst is recorded. */
 static void warm_up(struct bench *b)
 {
-    double end_ns = now_ns(NULL) + b->info.warm_up_ns;
+    double end_ns = clock_now_ns(NULL) + b->info.warm_up_ns;
     for (unsigned arm = 0; arm < b->narms; arm++)
         bench_burst(b, arm, 1);
-    while (now_ns(NULL) < end_ns)
+    while (clock_now_ns(NULL) < end_ns)
         if (!(bench_burst(b, 0, WARM_UP_CALLS) > 0))
             return;
 }
@@ -146,7 +137,7 @@ enum status bench_time(struct bench *b, double budget_ns, size_t scratch_bytes,
         .max_rounds = ROUNDS_MAX,
         .seed = b->setup->seed,
     };
-    struct timing_source source = { b, bench_burst, now_ns };
+    struct timing_source source = { b, bench_burst, clock_now_ns };
     enum status st =
         rotation_open(&b->rotation, b->setup->backend, b->session, b->signature, &buffers);
     if (st == ST_OK)

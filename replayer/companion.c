@@ -12,19 +12,12 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "replayer/clock.h"
 #include "traces/dtype.h"
 
 enum { REQUEST_BYTES = 1024, ANSWER_BYTES = 512, HELLO = 0 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- lines ---- */
 
@@ -50,7 +43,7 @@ static bool read_line(const struct companion *c, double deadline_s, char line[AN
     size_t used = 0;
     for (;;) {
         char byte;
-        double left_s = deadline_s - now_s();
+        double left_s = deadline_s - clock_now_s();
         struct pollfd wait = { .fd = c->socket, .events = POLLIN };
         int ready = left_s > 0 ? poll(&wait, 1, (int)(left_s * 1000) + 1) : 0;
         if (ready < 0 && errno == EINTR)
@@ -70,7 +63,7 @@ static bool read_line(const struct companion *c, double deadline_s, char line[AN
  * was ended before it could read them, are passed over. UNSUPPORTED: an error, which REST says. */
 static enum status receive(const struct companion *c, unsigned request, char rest[ANSWER_BYTES])
 {
-    double deadline_s = now_s() + c->patience_s;
+    double deadline_s = clock_now_s() + c->patience_s;
     char line[ANSWER_BYTES];
     unsigned number = HELLO;
     int word = 0, words = 0, after = 0;
@@ -96,7 +89,7 @@ static enum status receive(const struct companion *c, unsigned request, char res
 static unsigned next_request(void)
 {
     static unsigned last;
-    unsigned now = (unsigned)(now_s() * 1000) % 2000000000u + 1;
+    unsigned now = (unsigned)(clock_now_s() * 1000) % 2000000000u + 1;
     last = now > last ? now : last + 1;
     return last;
 }

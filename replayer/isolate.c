@@ -16,14 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REAP_TRIES = 200, REAP_QUICK_TRIES = 20 };
+#include "replayer/clock.h"
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+enum { REAP_TRIES = 200, REAP_QUICK_TRIES = 20 };
 
 /* Relative to what is mapped already: a sanitizer alone maps terabytes. */
 static void limit_memory(uint64_t more_bytes)
@@ -67,7 +62,7 @@ static size_t receive(int fd, void *to, size_t bytes, double deadline_s, bool *l
 {
     size_t got = 0;
     while (got < bytes) {
-        double left_s = deadline_s - now_s();
+        double left_s = deadline_s - clock_now_s();
         struct pollfd wait = { .fd = fd, .events = POLLIN };
         int ready = deadline_s > 0 && left_s <= 0
                         ? 0
@@ -217,7 +212,7 @@ void isolate_call(struct isolate_worker *worker, const struct isolate_job *job,
             return;
         hand_over(worker, job); /* who does not take it does not answer either */
     }
-    double deadline_s = limits->seconds > 0 ? now_s() + limits->seconds : 0;
+    double deadline_s = limits->seconds > 0 ? clock_now_s() + limits->seconds : 0;
     size_t got = receive(worker->fd, job->message, job->message_bytes, deadline_s, &late);
     bool whole = got == job->message_bytes &&
                  receive(worker->fd, &retired, sizeof retired, deadline_s, &late) == 1;

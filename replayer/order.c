@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "replayer/clock.h"
 #include "replayer/order_filler.h"
 #include "replayer/rotation.h"
 
@@ -81,19 +81,11 @@ static int fill(struct stage *g, size_t step)
                             p ? p->activation_bytes : 0);
 }
 
-static double now_ns(void *context)
-{
-    (void)context;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 /* Wait as long as the device waited for the application. */
 static void keep_pace(struct stage *g, const struct sequence_step *step)
 {
-    g->due_ns = fmax(g->due_ns, now_ns(NULL)) + step->gap_ns;
-    while (now_ns(NULL) < g->due_ns)
+    g->due_ns = fmax(g->due_ns, clock_now_ns(NULL)) + step->gap_ns;
+    while (clock_now_ns(NULL) < g->due_ns)
         continue;
     g->due_ns += step->ns;
 }
@@ -324,13 +316,13 @@ static enum status time_passes(struct stage *g)
     struct timing_options options = {
         .arms = any_choice ? ARMS : ARM_CHOSEN,
         .burst_ns = g->info.burst_ns,
-        .budget_ns = timing_part * (g->end_ns - now_ns(NULL)),
+        .budget_ns = timing_part * (g->end_ns - clock_now_ns(NULL)),
         .target = target,
         .min_rounds = ROUNDS_MIN,
         .max_rounds = ROUNDS_MAX,
         .seed = g->job->setup->seed,
     };
-    struct timing_source source = { g, timed, now_ns };
+    struct timing_source source = { g, timed, clock_now_ns };
     enum status st = timing_measure(&source, &options, &samples);
     if (st != ST_OK)
         return st;
@@ -409,7 +401,7 @@ void order_measure(void *job, void *message)
     struct order_outcome *out = message;
     struct fault fault = { .text = "" };
     struct stage g = { .job = j, .backend = j->setup->backend, .out = out };
-    g.end_ns = now_ns(NULL) + j->budget_ns;
+    g.end_ns = clock_now_ns(NULL) + j->budget_ns;
     *out = (struct order_outcome){ .kernel_ns = NAN };
     out->baseline_ns = out->chosen_ns = out->noise = NAN;
     out->ratio = (struct stats_interval){ NAN, NAN, NAN };

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "replayer/clock.h"
 #include "replayer/isolate.h"
 #include "replayer/replay_order.h"
 #include "replayer/replay_run.h"
@@ -137,7 +138,7 @@ static enum status run_order(struct replay_state *r)
     struct replay_order order = {
         .options = r->o,
         .choice = choice,
-        .budget_s = fmax(r->start_s + r->o->budget_s - replay_now_s(), order_s_least),
+        .budget_s = fmax(r->start_s + r->o->budget_s - clock_now_s(), order_s_least),
     };
     enum status st = replay_order_run(&order);
     free(choice);
@@ -220,13 +221,13 @@ static enum status survey(struct replay_state *r, struct fault *fault)
 
 static enum status run_phases(struct replay_state *r, struct fault *fault)
 {
-    double start_s = replay_now_s();
+    double start_s = clock_now_s();
     r->total = replay_steps(r);
     enum status st = survey(r, fault);
     if (st != ST_OK)
         return st;
     /* What the machine can do is asked once, and must not take a short budget's cases away. */
-    r->from_s = replay_now_s();
+    r->from_s = clock_now_s();
     r->start_s = fmax(start_s, r->from_s - survey_part_max * r->o->budget_s);
     replay_find_offers(r);
     replay_measure_baselines(r);

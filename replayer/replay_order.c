@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/clock.h"
 #include "replayer/isolate.h"
-#include "replayer/replay_run.h"
 
 static const double least_s = 1;      /* what a stretch gets in any case */
 static const double start_s_max = 90; /* sessions, buffers and their data, before any timing */
@@ -90,12 +90,12 @@ static enum status put(const struct replay_options *o, const struct result_order
 enum status replay_order_run(const struct replay_order *order)
 {
     const struct sequences *all = order->options->sequences;
-    double end_s = replay_now_s() + order->budget_s;
+    double end_s = clock_now_s() + order->budget_s;
     struct order_outcome *m = calloc(1, sizeof *m);
     enum status st = m ? ST_OK : ST_NOMEM;
     for (size_t i = 0; st == ST_OK && i < all->count; i++) {
         /* Starting takes as long for every one of them. */
-        double budget_s = (end_s - replay_now_s()) / (double)(all->count - i);
+        double budget_s = (end_s - clock_now_s()) / (double)(all->count - i);
         measure(order, all->row[i], budget_s > least_s ? budget_s : least_s, m);
         struct result_order row = row_of(all->row[i], m);
         st = put(order->options, &row, m);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "replayer/clock.h"
 #include "replayer/replay_run.h"
 
 static const double candidates_part = 1;  /* of the cases' time: where that phase ends */
@@ -21,13 +21,6 @@ static const double hang_s_min = 30;      /* a case may take this and twenty slo
 static const double ceiling_slack = 1.15; /* the ceiling is a measurement, too */
 static const char budget_spent[] = "time budget spent (--budget)";
 static const uint64_t library_bytes = 4ull << 30; /* address space a BLAS with threads may map */
-
-double replay_now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 bool replay_is_chosen(const struct replay_state *r, size_t item)
 {
@@ -80,7 +73,7 @@ static void start_phase(struct replay_state *r)
  * baselines would otherwise take the candidates' time as well. */
 static double next_budget(struct replay_state *r, size_t item, double phase_end_s)
 {
-    double now = replay_now_s(), of = r->spread, part = weight(r, item, count_chosen(r));
+    double now = clock_now_s(), of = r->spread, part = weight(r, item, count_chosen(r));
     r->spread -= part;
     if (now >= phase_end_s)
         return 0;
@@ -114,7 +107,7 @@ static void tell(struct replay_state *r, size_t item, const char *who, double en
         return;
     signature_describe(&r->o->plan->items[item].signature, shape, sizeof shape);
     snprintf(what, sizeof what, "%s: %s", shape, who);
-    double now = replay_now_s();
+    double now = clock_now_s();
     r->o->on_progress(r->o->context,
                       &(struct replay_progress){ r->done, r->total, now - r->start_s,
                                                  end_s > now ? end_s - now : 0, what });
@@ -374,7 +367,7 @@ void replay_find_offers(struct replay_state *r)
 
 static void measure_offered(struct replay_state *r, size_t item, double budget_s)
 {
-    double end_s = end_of(r, candidates_part), case_end_s = replay_now_s() + budget_s;
+    double end_s = end_of(r, candidates_part), case_end_s = clock_now_s() + budget_s;
     struct measure_candidate *out = r->rows[item].candidates;
     const struct measure_offers *offers = &r->rows[item].offers;
     size_t left = 0;
@@ -383,7 +376,7 @@ static void measure_offered(struct replay_state *r, size_t item, double budget_s
         left += offers->takes[i];
     for (size_t i = 0; i < r->o->candidates->count; i++, r->done++) {
         tell(r, item, r->o->candidates->row[i]->name, end_s);
-        double now = replay_now_s(), left_s = fmax(case_end_s - now, 0);
+        double now = clock_now_s(), left_s = fmax(case_end_s - now, 0);
         if (!offers->takes[i]) {
             measure_no_candidate(&out[i], RESULT_UNSUPPORTED, "");
             continue;

@@ -33,8 +33,6 @@ struct replay_state {
     double spread;   /* sum of the weights of the planned items that are still to come */
 };
 
-double replay_now_s(void);
-
 /* Wanted and planned. */
 bool replay_is_chosen(const struct replay_state *r, size_t item);
 /* And measured itself, not by its twin. */
