@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/decide.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -282,23 +283,31 @@ static struct decide_result refine(const struct decide_input *in, struct decide_
     return decide_lost(r, heat, policy);
 }
 
+/* The policy's reason stands inside of a line elsewhere; here it is a sentence. */
+static struct decide_result withhold(const char *reason)
+{
+    struct decide_result r = result(DECIDE_WITHHELD, "%s.", reason);
+    r.reason[0] = (char)toupper((unsigned char)r.reason[0]);
+    return r;
+}
+
 struct decide_result decide(const struct decide_input *in, const struct policy *policy)
 {
     char text[240];
     if (decide_withheld(&in->evidence, &policy->evidence, text, sizeof text))
-        return result(DECIDE_WITHHELD, "Withheld: %s.", text);
+        return withhold(text);
     if (in->heat->is_of_launches)
         return result(DECIDE_WITHHELD,
-                      "Withheld: its calls launch work on a GPU, and the time of that work is not "
-                      "known from at least 5 windows; record with --gpu-time=windows, longer, and "
-                      "with a larger --gpu-budget where a note says that it was too small.");
+                      "Its calls launch work on a GPU, and the time of that work is not known from "
+                      "at least 5 windows; record with --gpu-time=windows, longer, and with a "
+                      "larger --gpu-budget where a note says that it was too small.");
     if (in->heat->level == HEAT_UNKNOWN)
-        return result(DECIDE_WITHHELD, "Withheld: the trace has no wall time to compare with; "
-                                       "record with events.");
+        return result(DECIDE_WITHHELD,
+                      "The trace has no wall time to compare with; record with events.");
     if (in->stability->level == STABILITY_UNKNOWN)
         return result(DECIDE_WITHHELD,
-                      "Withheld: active in %zu window%s only, so nothing can be said about its "
-                      "shapes over time; record longer.",
+                      "Active in %zu window%s only, so nothing can be said about its shapes over "
+                      "time; record longer.",
                       in->stability->windows, in->stability->windows == 1 ? "" : "s");
     struct decide_result r = decide_matrix(in, policy);
     return r.verdict == DECIDE_SPIKE ? refine(in, r, policy) : r;

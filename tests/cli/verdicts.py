@@ -88,8 +88,10 @@ ROWS = (
      "4 shapes are UNCLEAR and might gain up to 0.51 %", {**REPLAYED, "ratio": 0.95, "call": "UNCLEAR"}),
 )
 
-# A reason ends with the one thing that would change the verdict, and has numbers.
-CHANGES = re.compile(r"(would change this|Missing for adopt: .+|Withheld: .+; .+)\.$")
+# A reason ends with the one thing that would change the verdict, and has numbers. Where a verdict is
+# withheld that is the missing evidence.
+CHANGES = re.compile(r"(would change this|Missing for adopt: .+)\.$")
+EVIDENCE = re.compile(r"; (record|see) .+\.$")
 
 
 def verdict(folder: pathlib.Path, numbers: dict):
@@ -109,7 +111,8 @@ def problems(folder: pathlib.Path, row, policy: dict):
     for (word, reason, _, value), wanted in zip(sides, (below, above)):
         if word != wanted:
             yield f"{number} = {value:.6g}: {word}, not {wanted}: {reason}"
-        if not CHANGES.search(reason) or not re.search(r"\d", reason):
+        changes = EVIDENCE if word == "withheld" else CHANGES
+        if not changes.search(reason) or not re.search(r"\d", reason):
             yield f"{number} = {value:.6g}: nothing that would change it in: {reason}"
     if not any(named in reason for _, reason, _, _ in sides):
         yield f"'{named}' stands in neither reason: " + " / ".join(side[1] for side in sides)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analysis/decide.h"
 #include "analysis/gain.h"
@@ -64,6 +65,8 @@ static struct decide_result expect(enum decide_verdict verdict, const char *in_r
     cr_assert_str_eq(decide_word(r.verdict), decide_word(verdict), "%s", r.reason);
     cr_assert_not_null(strstr(r.reason, in_reason), "no '%s' in: %s", in_reason, r.reason);
     cr_assert_eq(r.reason[strlen(r.reason) - 1], '.', "cut off: %s", r.reason);
+    cr_assert_neq(strncasecmp(r.reason, decide_word(r.verdict), strlen(decide_word(r.verdict))), 0,
+                  "the verdict stands before it already: %s", r.reason);
     return r;
 }
 
@@ -142,7 +145,7 @@ Test(decide, high_and_bucketable_is_spike, .init = setup)
 Test(decide, withheld_by_coverage, .init = setup)
 {
     in.evidence.coverage_time = 0.79;
-    expect(DECIDE_WITHHELD, "only 79.0 % of the time");
+    expect(DECIDE_WITHHELD, "Only 79.0 % of the time");
 }
 
 Test(decide, withheld_by_unknown_coverage, .init = setup)
@@ -175,7 +178,7 @@ Test(decide, withheld_when_active_in_one_window, .init = setup)
 {
     stability.level = STABILITY_UNKNOWN;
     stability.windows = 1;
-    expect(DECIDE_WITHHELD, "active in 1 window only");
+    expect(DECIDE_WITHHELD, "Active in 1 window only");
 }
 
 Test(decide, withheld_beats_a_good_replay, .init = replayed)
