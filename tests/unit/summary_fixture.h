@@ -125,6 +125,19 @@ static inline const struct summary *fixture_done(struct fixture *f)
     return &f->s;
 }
 
+/* The same `shapes` shapes in each of `windows` windows, equal time. */
+static inline struct fixture *fixture_uniform(size_t windows, int shapes)
+{
+    struct fixture *f = fixture_new(windows);
+    for (size_t w = 0; w < windows; w++)
+        for (int i = 0; i < shapes; i++) {
+            struct tilewise_signature s = fixture_gemm(8 * (i + 1), 384, 384);
+            fixture_calls(f, w, &s, 100, 50);
+        }
+    fixture_done(f);
+    return f;
+}
+
 /* All signatures, as a group. */
 static inline const uint32_t *fixture_all(const struct fixture *f)
 {
