@@ -88,15 +88,13 @@ bool chart_ratios(const struct analysis *a, FILE *out)
         if (!c || !(c->ratio_best > 0))
             continue;
         unsigned call = c->call <= RESULT_UNCLEAR ? c->call : RESULT_UNCLEAR;
-        rows[count++] =
-            (struct ratio){ .shape = &a->shapes[i],
-                            .name = c->name,
-                            .value = c->ratio_best,
-                            .lo = c->best_lo,
-                            .hi = c->best_hi,
-                            .css = css[call],
-                            .end = c->status == RESULT_PASSED ? result_call_name(c->call)
-                                                              : result_status_name(c->status) };
+        rows[count++] = (struct ratio){ .shape = &a->shapes[i],
+                                        .name = c->name,
+                                        .value = c->ratio_best,
+                                        .lo = c->best_lo,
+                                        .hi = c->best_hi,
+                                        .css = css[call],
+                                        .end = words_outcome(c) };
     }
     return draw(rows, count, "Speed of the best candidate against the best library call",
                 "Time of the best library call / time of the best candidate, with its 95 % "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analysis/escape.h"
 #include "analysis/html.h"
+#include "analysis/trace_names.h"
 #include "analysis/words.h"
 
 static void tile(FILE *out, bool bad, const char *name, const char *value, const char *small)
@@ -12,13 +13,8 @@ static void tile(FILE *out, bool bad, const char *name, const char *value, const
 static void machine(const struct analysis *a, FILE *out)
 {
     const struct summary *s = a->summary;
-    char card[256];
     fputs("<p class=\"sub\">", out);
-    escape_html(out, analysis_device(a) ? analysis_device(a) : "device unknown");
-    if (analysis_gpu(a, card, sizeof card)) {
-        fputs(" · GPU ", out);
-        escape_html(out, card);
-    }
+    trace_devices(a, "device unknown", " · GPU ", escape_html, out);
     fprintf(out, " · %zu process%s · %s of wall time · %zu windows</p>\n", s->nshards,
             s->nshards == 1 ? "" : "es", words_ns((double)s->wall_ns), s->nwindows);
 }
@@ -53,8 +49,7 @@ static void losses(const struct trace_counters *c, FILE *out)
         if (c->dropped[cause] == 0)
             continue;
         fprintf(out, "%s%s (%s)", any ? ", " : "<p class=\"notice\">Calls lost, by cause: ",
-                words_count(c->dropped[cause]),
-                loss_name(cause) ? loss_name(cause) : "unknown cause");
+                words_count(c->dropped[cause]), words_loss(cause));
         any = true;
     }
     fputs(any ? ".</p>\n" : "", out);

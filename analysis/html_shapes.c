@@ -19,8 +19,7 @@ static void candidate(FILE *out, const struct result_candidate *c)
     if (!isnan(c->best_lo))
         fprintf(out, " <small>(%s–%s)</small>", words_real(c->best_lo, 2),
                 words_real(c->best_hi, 2));
-    fprintf(out, "</td><td class=\"t\">%s</td>",
-            c->status == RESULT_PASSED ? result_call_name(c->call) : result_status_name(c->status));
+    fprintf(out, "</td><td class=\"t\">%s</td>", words_outcome(c));
 }
 
 static void row(FILE *out, const struct analysis_shape *shape, bool is_replayed)

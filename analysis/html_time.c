@@ -17,14 +17,8 @@ static void kernel_row(const struct analysis *a, const struct summary_kernel *k,
     char name[KERNEL_NAME_BYTES];
     fputs("<tr><td class=\"t name\">", out);
     escape_html(out, kernel_name(s->strings[k->name], name));
-    fputs("</td><td class=\"t\">", out);
-    if (k->signature == GPU_NO_SIGNATURE)
-        fputs("no recorded call", out);
-    else {
-        const struct tilewise_signature *call = &s->signatures[k->signature].signature;
-        fprintf(out, "%s %s", words_operation(call->op, shape_dtype(call)), words_shape(call));
-    }
-    fprintf(out, "</td><td>%s</td><td>%s</td><td>%s</td></tr>\n", words_count(k->launches),
+    fprintf(out, "</td><td class=\"t\">%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
+            words_launcher(s, k), words_count(k->launches),
             words_share((double)k->time_ns / (double)s->gpu.kernel_ns),
             words_ns(k->measured ? (double)k->time_ns / (double)k->measured : NAN));
 }
@@ -35,12 +29,7 @@ static void kernels(const struct analysis *a, FILE *out)
     const struct summary_gpu *gpu = &s->gpu;
     if (gpu->totals.windows == 0)
         return;
-    fprintf(out,
-            "<h3>Kernels of the GPU</h3>\n<p>%s kernels in %s windows of %s together, %s of them "
-            "without a record; busy %s",
-            words_count(gpu->totals.launches), words_count(gpu->totals.windows),
-            words_ns((double)gpu->totals.window_ns), words_count(gpu->totals.dropped),
-            words_share(gpu->busy_share));
+    fprintf(out, "<h3>Kernels of the GPU</h3>\n<p>%s", words_windows(gpu));
     if (!isnan(gpu->busy_lo))
         fprintf(out, " (%s to %s)", words_share(gpu->busy_lo), words_share(gpu->busy_hi));
     if (gpu->kernel_ns)

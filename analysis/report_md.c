@@ -21,13 +21,8 @@ static void coverage(const struct analysis *a, FILE *out)
 {
     const struct summary *s = a->summary;
     const struct policy_evidence *p = &a->policy->evidence;
-    char card[256];
     fputs("Recorded on ", out);
-    escape_markdown(out, analysis_device(a) ? analysis_device(a) : "a device that is not known");
-    if (analysis_gpu(a, card, sizeof card)) {
-        fputs(", GPU ", out);
-        escape_markdown(out, card);
-    }
+    trace_devices(a, "a device that is not known", ", GPU ", escape_markdown, out);
     fprintf(out, ": %zu process%s, %s of wall time, %zu windows.\n\n", s->nshards,
             s->nshards == 1 ? "" : "es", words_ns((double)s->wall_ns), s->nwindows);
     fprintf(out,
@@ -41,7 +36,7 @@ static void coverage(const struct analysis *a, FILE *out)
     for (unsigned cause = 0; cause < LOSS_MAX; cause++)
         if (s->counters.dropped[cause])
             fprintf(out, "\n> Lost: %s calls (%s)\n", words_count(s->counters.dropped[cause]),
-                    loss_name(cause) ? loss_name(cause) : "unknown cause");
+                    words_loss(cause));
     for (size_t i = 0; i < a->nnotes; i++) {
         fputs("\n> Note: ", out);
         escape_markdown(out, a->notes[i]);
@@ -176,14 +171,7 @@ static void kernels(const struct analysis *a, FILE *out)
         char name[KERNEL_NAME_BYTES];
         fputs("| ", out);
         escape_markdown(out, kernel_name(s->strings[k->name], name));
-        if (k->signature == GPU_NO_SIGNATURE)
-            fputs(" | no recorded call", out);
-        else {
-            const struct tilewise_signature *call = &s->signatures[k->signature].signature;
-            fprintf(out, " | %s %s", words_operation(call->op, shape_dtype(call)),
-                    words_shape(call));
-        }
-        fprintf(out, " | %s | %s |\n", words_count(k->launches),
+        fprintf(out, " | %s | %s | %s |\n", words_launcher(s, k), words_count(k->launches),
                 words_share((double)k->time_ns / (double)s->gpu.kernel_ns));
     }
 }
@@ -200,10 +188,7 @@ static void time_of_run(const struct analysis *a, FILE *out)
         fprintf(out, "\nIdle: %s.\n", idle);
     if (gpu->totals.windows == 0)
         return;
-    fprintf(out, "\nGPU: %s kernels in %s windows of %s together, %s without a record; busy %s",
-            words_count(gpu->totals.launches), words_count(gpu->totals.windows),
-            words_ns((double)gpu->totals.window_ns), words_count(gpu->totals.dropped),
-            words_share(gpu->busy_share));
+    fprintf(out, "\nGPU: %s", words_windows(gpu));
     if (!isnan(gpu->busy_lo))
         fprintf(out, " (%s to %s)", words_share(gpu->busy_lo), words_share(gpu->busy_hi));
     if (gpu->kernel_ns)
@@ -228,9 +213,7 @@ static void shape_row(const struct analysis_shape *shape, bool is_replayed, FILE
         escape_markdown(out, c ? c->name : "-");
         fprintf(out, " | %s (%s to %s) | %s |", words_real(c ? c->ratio_best : NAN, 2),
                 words_real(c ? c->best_lo : NAN, 2), words_real(c ? c->best_hi : NAN, 2),
-                !c                           ? "-"
-                : c->status == RESULT_PASSED ? result_call_name(c->call)
-                                             : result_status_name(c->status));
+                c ? words_outcome(c) : "-");
     }
     fputs("\n", out);
 }

@@ -7,6 +7,7 @@
 #include "analysis/kernel_name.h"
 #include "analysis/phases.h"
 #include "analysis/report.h"
+#include "analysis/trace_names.h"
 #include "analysis/words.h"
 
 enum { TEXT_SHAPES = 15, TEXT_KERNELS = 5 };
@@ -21,16 +22,11 @@ static void coverage(const struct analysis *a, FILE *out)
     for (unsigned cause = 0; cause < LOSS_MAX; cause++)
         if (s->counters.dropped[cause])
             fprintf(out, "  dropped: %s calls, %s\n", words_count(s->counters.dropped[cause]),
-                    loss_name(cause) ? loss_name(cause) : "unknown cause");
+                    words_loss(cause));
     fprintf(out, "trace: %zu process%s, wall %s, busy %s, %zu windows, %zu signatures; device ",
             s->nshards, s->nshards == 1 ? "" : "es", words_ns((double)s->wall_ns),
             words_ns((double)s->busy_ns), s->nwindows, s->nsignatures);
-    escape_plain(out, analysis_device(a) ? analysis_device(a) : "unknown");
-    char gpu[256];
-    if (analysis_gpu(a, gpu, sizeof gpu)) {
-        fputs("; GPU ", out);
-        escape_plain(out, gpu);
-    }
+    trace_devices(a, "unknown", "; GPU ", escape_plain, out);
     fputs("\n", out);
     if (a->withheld[0])
         fprintf(out, "WITHHELD: %s\n", a->withheld);
@@ -45,13 +41,10 @@ static void coverage(const struct analysis *a, FILE *out)
 static void gpu(const struct analysis *a, FILE *out)
 {
     const struct summary_gpu *gpu = &a->summary->gpu;
-    const struct gpu_totals *t = &gpu->totals;
-    if (t->windows == 0)
+    if (gpu->totals.windows == 0)
         return;
-    fprintf(out, "GPU: %s kernels in %s windows of %s together, %s without a record; busy %s",
-            words_count(t->launches), words_count(t->windows), words_ns((double)t->window_ns),
-            words_count(t->dropped), words_share(gpu->busy_share));
-    fprintf(out, " [%s..%s]\n", words_real(gpu->busy_lo, 3), words_real(gpu->busy_hi, 3));
+    fprintf(out, "GPU: %s [%s..%s]\n", words_windows(gpu), words_real(gpu->busy_lo, 3),
+            words_real(gpu->busy_hi, 3));
     if (gpu->kernel_ns == 0)
         return;
     double share = (double)gpu->attributed_ns / (double)gpu->kernel_ns;

@@ -27,3 +27,15 @@ void trace_names(const struct summary *s, void (*escape)(FILE *out, const char *
     if (count > NAMES_MAX)
         fprintf(out, " and %zu more", count - NAMES_MAX);
 }
+
+void trace_devices(const struct analysis *a, const char *unknown, const char *between,
+                   void (*escape)(FILE *out, const char *text), FILE *out)
+{
+    const char *device = analysis_device(a);
+    char gpu[256];
+    escape(out, device ? device : unknown);
+    if (!analysis_gpu(a, gpu, sizeof gpu))
+        return;
+    fputs(between, out);
+    escape(out, gpu);
+}

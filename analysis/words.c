@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BUFFERS = 16, BUFFER_BYTES = 96 };
+enum { BUFFERS = 16, BUFFER_BYTES = 160 };
 
 static char *next_buffer(void)
 {
@@ -79,6 +79,12 @@ const char *words_scaled(double v)
     return text;
 }
 
+const char *words_loss(unsigned cause)
+{
+    const char *name = loss_name(cause);
+    return name ? name : "unknown cause";
+}
+
 const char *words_level(const char *level)
 {
     return level ? level : "unknown";
@@ -125,6 +131,33 @@ const char *words_trans(const struct tilewise_signature *s)
     text[1] = tilewise_trans_letter(s->trans_b);
     text[2] = '\0';
     return text;
+}
+
+const char *words_windows(const struct summary_gpu *gpu)
+{
+    char *text = next_buffer();
+    const struct gpu_totals *t = &gpu->totals;
+    snprintf(text, BUFFER_BYTES,
+             "%s kernels in %s windows of %s together, %s without a record; busy %s",
+             words_count(t->launches), words_count(t->windows), words_ns((double)t->window_ns),
+             words_count(t->dropped), words_share(gpu->busy_share));
+    return text;
+}
+
+const char *words_launcher(const struct summary *s, const struct summary_kernel *kernel)
+{
+    if (kernel->signature == GPU_NO_SIGNATURE)
+        return "no recorded call";
+    char *text = next_buffer();
+    const struct tilewise_signature *call = &s->signatures[kernel->signature].signature;
+    snprintf(text, BUFFER_BYTES, "%s %s", words_operation(call->op, shape_dtype(call)),
+             words_shape(call));
+    return text;
+}
+
+const char *words_outcome(const struct result_candidate *c)
+{
+    return c->status == RESULT_PASSED ? result_call_name(c->call) : result_status_name(c->status);
 }
 
 const struct result_candidate *words_candidate(const struct analysis_shape *shape)

@@ -25,6 +25,33 @@ Test(words, numbers_as_people_read_them)
     cr_assert_str_eq(words_operation(TILEWISE_OP_GEMM, TILEWISE_F32), "gemm f32");
 }
 
+Test(words, what_reports_say_of_the_gpu)
+{
+    struct fixture *f = fixture_new(1);
+    struct tilewise_signature s = fixture_gemm(64, 32, 128);
+    const struct summary_gpu gpu = {
+        .totals = { .launches = 34199, .dropped = 2, .windows = 19, .window_ns = 1250000000 },
+        .busy_share = 0.384,
+    };
+    cr_assert_str_eq(
+        words_windows(&gpu),
+        "34,199 kernels in 19 windows of 1.25 s together, 2 without a record; busy 38.4 %");
+    struct summary_kernel kernel = { .signature = fixture_signature(f, &s) };
+    cr_assert_str_eq(words_launcher(&f->s, &kernel), "gemm f32 64 x 32 x 128");
+    kernel.signature = GPU_NO_SIGNATURE;
+    cr_assert_str_eq(words_launcher(&f->s, &kernel), "no recorded call");
+}
+
+Test(words, what_became_of_a_call_and_of_a_candidate)
+{
+    struct result_candidate c = { .status = RESULT_PASSED, .call = RESULT_FASTER };
+    cr_assert_str_eq(words_outcome(&c), "FASTER");
+    c.status = RESULT_FAILED;
+    cr_assert_str_eq(words_outcome(&c), "failed");
+    cr_assert_str_eq(words_loss(LOSS_SIGNATURE_CAP), "signature_cap");
+    cr_assert_str_eq(words_loss(1000), "unknown cause");
+}
+
 Test(words, the_row_major_view_swaps_column_major_calls)
 {
     struct tilewise_signature s = fixture_gemm(64, 32, 128);
