@@ -9,11 +9,12 @@ enum { LEFT = 128, RIGHT = 750, TOP = 8, HEIGHT = 120, LINE = 18, OPS_MAX = 8 };
 /* What a slice of time was spent on, from the bottom up. */
 static const struct layer {
     const char *css, *words;
-} layers[] = { { "busy", "computing" },
-               { "communication", "nothing but communication" },
-               { "copy", "nothing but copies" },
-               { "wait", "launched work had not begun" },
-               { "host", "nothing to do" } };
+    const char *of_calls; /* where calls were recorded, not windows of a GPU; NULL: not known */
+} layers[] = { { "busy", "computing", "computing" },
+               { "communication", "nothing but communication", "nothing but communication" },
+               { "copy", "nothing but copies", NULL },
+               { "wait", "launched work had not begun", NULL },
+               { "host", "nothing to do", "no recorded call" } };
 enum { LAYERS = sizeof layers / sizeof *layers };
 
 static double part(const struct causal_span *s, size_t layer)
@@ -115,15 +116,13 @@ static void key(const struct causal *c, double total_ns, FILE *out)
 {
     fputs("<ul class=\"key\">", out);
     for (size_t k = 0; k < LAYERS; k++) {
+        const char *words = c->idle.source == CAUSAL_THREADS ? layers[k].of_calls : layers[k].words;
         double sum = 0;
         for (size_t i = 0; i < c->nslices; i++)
             sum += part(&c->slices[i], k);
-        if (c->idle.source == CAUSAL_THREADS && (k == 2 || k == 3))
-            continue; /* not known of calls */
-        fprintf(out, "<li><span class=\"swatch t-%s\"></span>%s: %s</li>", layers[k].css,
-                c->idle.source == CAUSAL_THREADS && k + 1 == LAYERS ? "no recorded call"
-                                                                    : layers[k].words,
-                words_share(sum / total_ns));
+        if (words)
+            fprintf(out, "<li><span class=\"swatch t-%s\"></span>%s: %s</li>", layers[k].css, words,
+                    words_share(sum / total_ns));
     }
     fputs("</ul>\n", out);
 }
