@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/sort.h"
+
 /* Of the kernels of a window. */
 static const double missing_most = 0.01;
 
@@ -76,17 +78,6 @@ void causal_windows_add_span(struct causal_span *sum, const struct causal_span *
     sum->wait_ns += factor * more->wait_ns;
     sum->communication_ns += factor * more->communication_ns;
     sum->copy_ns += factor * more->copy_ns;
-}
-
-/* The work of one stream is in order already. */
-static void sort(struct buffer *work)
-{
-    struct causal_work *rows = (struct causal_work *)work->bytes;
-    size_t count = work->size / sizeof *rows, sorted = 1;
-    while (sorted < count && by_start(&rows[sorted - 1], &rows[sorted]) <= 0)
-        sorted++;
-    if (sorted < count)
-        qsort(rows, count, sizeof *rows, by_start);
 }
 
 static void unite_columns(struct causal_windows *c, size_t groups)
@@ -179,7 +170,9 @@ static enum status add_window(struct causal_windows *c, const struct causal_file
         for (size_t k = 0; k < w->streams[i].count; k++)
             add_work(c, f, r, &w->streams[i].interval[k]);
     }
-    sort(&c->work);
+    /* The work of one stream is in order already. */
+    sort_unordered(c->work.bytes, c->work.size / sizeof(struct causal_work),
+                   sizeof(struct causal_work), by_start);
     return replay_window(c, f, w);
 }
 

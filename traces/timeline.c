@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "traces/buffer.h"
+#include "traces/sort.h"
 
 struct pending {
     struct gpu_window window;
@@ -199,11 +200,8 @@ static int compare(const void *left, const void *right)
 /* A window with one stream is in order already. */
 static void sort(struct timeline *t)
 {
-    size_t count = t->intervals.size / sizeof(struct timeline_interval), sorted = 1;
-    while (sorted < count && compare(interval_at(t, sorted - 1), interval_at(t, sorted)) <= 0)
-        sorted++;
-    if (sorted < count)
-        qsort(t->intervals.bytes, count, sizeof(struct timeline_interval), compare);
+    size_t row_bytes = sizeof(struct timeline_interval);
+    sort_unordered(t->intervals.bytes, t->intervals.size / row_bytes, row_bytes, compare);
 }
 
 static enum status next_frame(struct timeline *t, struct fault *fault)
