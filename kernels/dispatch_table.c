@@ -10,7 +10,7 @@
 #include "traces/schema.h"
 #include "traces/suggest.h"
 
-enum { BYTES_MAX = 8 << 20, TRANS_UNKNOWN = 4 };
+enum { BYTES_MAX = 8 << 20 };
 
 struct row {
     struct tilewise_signature key;           /* nothing but what is looked up; the rest is 0 */

@@ -3,8 +3,6 @@
  * The CUDA add candidates: y = alpha x + y for vectors with any increments and for matrices, with
  * strided batches; x and y of one type. Not with incy = 0, where all steps meet in one element.
  */
-#include <errno.h>
-
 #include "kernels/cuda/read.h"
 
 /* A candidate's context is its element type. */
