@@ -3,11 +3,11 @@
  * The CUDA kernels on a GPU: right against the fp64 reference on random shapes, every kernel on
  * every shape that it takes, then timed against cuBLAS (add: also against copies of as many bytes).
  * Prints one JSON object per line.
- *   gpu_kernels [--check-only | --time-only] [--short] [--only TEXT] [--cases N] [--rounds N]
- *               [--seed N]
- * --short: fewer times, about a minute. --only: kernels whose name contains it. --seed: of the
- * first case; a line "wrong" names the seed that gives its case alone, with --cases 1. Exits 1 if a
- * kernel is wrong, 77 without a GPU.
+ *   gpu_kernels [--check-only | --time-only] [--short] [--only TEXT] [--cases N] [--largest N]
+ *               [--rounds N] [--seed N]
+ * --short: fewer times, about a minute. --only: kernels whose name contains it. --largest: of the
+ * random sizes. --seed: of the first case; a line "wrong" names the seed that gives its case alone,
+ * with --cases 1 and the same --largest. Exits 1 if a kernel is wrong, 77 without a GPU.
  */
 #include <math.h>
 #include <stdio.h>

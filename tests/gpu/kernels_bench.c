@@ -12,7 +12,7 @@
 #include "kernels/cuda/probe.h"
 #include "kernels_bench.h"
 
-enum { ROTATIONS_MAX = 64, CALLS_MAX = 64, SHORT_ROUNDS = 6 };
+enum { ROTATIONS_MAX = 64, CALLS_MAX = 256, SHORT_ROUNDS = 6 };
 static const size_t cold_bytes = 512u << 20; /* several times the L2 cache */
 static const size_t workspace_bytes = 64u << 20;
 
@@ -185,7 +185,7 @@ static int calls_for(const struct kernels_bench *x, const struct kernels_subject
     cudaGraphExecDestroy(exec);
     int calls = (int)(1500 / us) + 1;
     calls = calls < x->rotations ? x->rotations : calls;
-    return calls > 4 * CALLS_MAX ? 4 * CALLS_MAX : calls;
+    return calls > CALLS_MAX ? CALLS_MAX : calls;
 }
 
 /* ABBA rounds of two graphs: microseconds for one call, sorted, and the sorted ratios. */
