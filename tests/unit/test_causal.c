@@ -352,6 +352,37 @@ Test(causal, a_window_stands_for_the_time_around_it)
     cr_assert_float_eq(c->effects[0].value, 0.4, 0.05);
 }
 
+/* Two streams take turns, 1 ms each: there is always one at work. */
+Test(causal, work_of_several_streams_is_put_in_order)
+{
+    struct scene s = open_scene("turns.twt", 0);
+    const struct gpu_source mine = { .name = s.kernel, .signature = s.gemm, .is_first = true };
+    for (unsigned w = 0; w < 20; w++) {
+        uint64_t begin = (uint64_t)w * 10000 * US;
+        const struct gpu_window window = { begin, begin + 10000 * US, 10000 * US, 10, 10, 0 };
+        cr_assert_eq(writer_gpu_window(s.w, &window), ST_OK);
+        for (unsigned stream = 0; stream < 2; stream++) {
+            struct gpu_interval v[5];
+            for (unsigned i = 0; i < 5; i++)
+                v[i] = (struct gpu_interval){ begin + (2 * i + stream) * 1000 * US, begin,
+                                              1000 * US, 0 };
+            const struct gpu_intervals intervals = { .window_ns = begin,
+                                                     .stream = stream + 1,
+                                                     .nsources = 1,
+                                                     .sources = &mine,
+                                                     .count = 5,
+                                                     .interval = v };
+            cr_assert_eq(writer_gpu_intervals(s.w, &intervals), ST_OK);
+        }
+        frame(&s, begin + 10000 * US);
+    }
+    close_scene(&s, 20 * 10000 * US);
+    const struct causal *c = measure_one(&s);
+    cr_assert_eq(c->windows, 20);
+    cr_assert_float_eq(c->effects[0].wall_share, 1, 0.001);
+    cr_assert_float_eq(c->idle.host + c->idle.kernel, 0, 0.001);
+}
+
 Test(causal, a_few_windows_are_not_enough)
 {
     struct scene s = open_scene("few.twt", 0);
