@@ -1,33 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Host programs with CUDA graphs: `host_graph SCENARIO`; prints what the fake GPU executed.
+ * Host programs with CUDA graphs: `host_graph SCENARIO`; prints what the fake GPU executed. Here:
+ * captures, launches and updates.
  */
+#include "host_graph.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "fake.h"
-#include "tracer/cublas.h"
-#include "tracer/driver_calls.h"
-#include "tracer/graph_calls.h"
-
-#define ROW(family, symbol) int symbol(family##_PARAMS);
-#include "tracer/graph.def"
-#undef ROW
-#define ROW(family, symbol, ...) cublasStatus_t symbol(family##_PARAMS);
-#include "tracer/cublas_state.def"
-#undef ROW
-#define ROW(family, symbol) int symbol(family##_PARAMS);
-#include "tracer/driver.def"
-#undef ROW
-cublasStatus_t cublasCreate_v2(cublasHandle_t *handle);
-cublasStatus_t cublasSgemm_v2(CUBLAS_GEMM_PARAMS(int, S));
-cublasStatus_t cublasDgemm_v2(CUBLAS_GEMM_PARAMS(int, D));
-cublasStatus_t cublasSgemmGroupedBatched(CUBLAS_GEMM_GROUPED_PARAMS(int, S));
 extern fake_rows fake_cublas_rows;
-
-int cudaStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id, void **graph);
 
 static void refuse(const char *symbol, int status)
 {
@@ -35,57 +18,6 @@ static void refuse(const char *symbol, int status)
     while (strcmp(r->symbol, symbol) != 0)
         r++;
     r->status = status;
-}
-
-static cublasHandle_t handle_on(struct fake_stream *stream)
-{
-    cublasHandle_t h;
-    cublasCreate_v2(&h);
-    cublasSetStream_v2(h, (cudaStream_t)(void *)stream);
-    return h;
-}
-
-static void sgemm(cublasHandle_t h, int times)
-{
-    for (int i = 0; i < times; i++)
-        cublasSgemm_v2(h, 0, 0, 8 + i % 2, 8, 8, NULL, NULL, 8, NULL, 8, NULL, NULL, 8);
-}
-
-static void dgemm(cublasHandle_t h, int times)
-{
-    for (int i = 0; i < times; i++)
-        cublasDgemm_v2(h, 0, 0, 8, 8, 8, NULL, NULL, 8, NULL, 8, NULL, NULL, 8);
-}
-
-static void *end(struct fake_stream *s)
-{
-    void *graph = NULL;
-    cudaStreamEndCapture(s, &graph);
-    return graph;
-}
-
-/* A graph of so many sgemm and dgemm. */
-static void *captured(struct fake_stream *s, int single, int two)
-{
-    cublasHandle_t h = handle_on(s);
-    cudaStreamBeginCapture(s, 0);
-    sgemm(h, single);
-    dgemm(h, two);
-    cublasDestroy_v2(h);
-    return end(s);
-}
-
-static void *instantiated(void *graph)
-{
-    void *exec = NULL;
-    cudaGraphInstantiate(&exec, graph, 0, 0, 0);
-    return exec;
-}
-
-static void launch(void *exec, struct fake_stream *s, int times)
-{
-    for (int i = 0; i < times; i++)
-        cudaGraphLaunch(exec, s);
 }
 
 static void one(void)
@@ -103,17 +35,6 @@ static void never_launched(void)
     struct fake_stream *s = fake_stream();
     instantiated(captured(s, 5, 2));
     sgemm(handle_on(s), 1);
-}
-
-static void child(void)
-{
-    struct fake_stream *s = fake_stream(), *t = fake_stream();
-    void *inner = captured(s, 2, 1), *middle = captured(s, 1, 0), *outer = captured(s, 0, 1), *node;
-    cudaGraphAddChildGraphNode(&node, middle, NULL, 0, inner);
-    cudaGraphAddChildGraphNode(&node, outer, NULL, 0, middle);
-    cuGraphAddChildGraphNode(&node, outer, NULL, 0, inner);
-    launch(instantiated(outer), t, 7);
-    launch(instantiated(inner), t, 1);
 }
 
 /* A launch into a capture is a part of it, and no work yet. */
@@ -143,111 +64,6 @@ static void update_refused(void)
     refuse("cudaGraphExecUpdate", 910);
     cudaGraphExecUpdate(exec, captured(s, 0, 2), NULL, NULL);
     launch(exec, s, 4);
-}
-
-/* The second time with the arguments of CUDA 12. */
-static void generic_child(void)
-{
-    struct fake_stream *s = fake_stream();
-    for (int version = 13000; version >= 12000; version -= 1000) {
-        void *outer, *node;
-        struct graph_node_params p = { .type = GRAPH_NODE_CHILD };
-        cudaGraphCreate(&outer, 0);
-        fake_runtime_version = version;
-        p.child.graph = captured(s, 2, 1);
-        if (version < 13000)
-            cudaGraphAddNode(&node, outer, NULL, 0, (uintptr_t)&p, 0);
-        else
-            cudaGraphAddNode(&node, outer, NULL, 0, 0, (uintptr_t)&p);
-        p.child.graph = captured(s, 1, 0);
-        cudaGraphAddNode_v2(&node, outer, NULL, 0, 0, (uintptr_t)&p);
-        p.child.graph = captured(s, 0, 3);
-        cuGraphAddNode(&node, outer, NULL, 0, (uintptr_t)&p, 0);
-        cuGraphAddNode_v2(&node, outer, NULL, 0, 0, (uintptr_t)&p);
-        launch(instantiated(outer), s, 3);
-        cudaGraphDestroy(outer);
-    }
-}
-
-static void deep(void)
-{
-    struct fake_stream *s = fake_stream();
-    void *graph = captured(s, 1, 1), *node;
-    for (int level = 0; level < 8; level++) {
-        void *outer = captured(s, 1, 0);
-        cudaGraphAddChildGraphNode(&node, outer, NULL, 0, graph);
-        cudaGraphAddChildGraphNode(&node, outer, NULL, 0, graph);
-        cudaGraphDestroy(graph);
-        graph = outer;
-    }
-    launch(instantiated(graph), s, 2);
-}
-
-/* Child by child in the executable graph, more than once, and one taken out before. */
-static void set_child(void)
-{
-    struct fake_stream *s = fake_stream();
-    void *outer = captured(s, 1, 0), *a, *b, *c, *exec, *other;
-    cudaGraphAddChildGraphNode(&a, outer, NULL, 0, captured(s, 2, 1));
-    cudaGraphAddChildGraphNode(&b, outer, NULL, 0, captured(s, 0, 4));
-    cudaGraphAddChildGraphNode(&c, outer, NULL, 0, captured(s, 9, 9));
-    cudaGraphDestroyNode(c);
-    exec = instantiated(outer);
-    other = instantiated(outer);
-    launch(exec, s, 2);
-    cudaGraphExecChildGraphNodeSetParams(exec, a, captured(s, 0, 3));
-    launch(exec, s, 5);
-    const struct graph_node_params p = { .type = GRAPH_NODE_CHILD,
-                                         .child.graph = captured(s, 7, 0) };
-    cudaGraphExecNodeSetParams(exec, a, &p);
-    cuGraphExecChildGraphNodeSetParams(exec, b, captured(s, 1, 1));
-    launch(exec, s, 11);
-    launch(other, s, 13);
-    cudaGraphExecUpdate(exec, outer, NULL, NULL);
-    launch(exec, s, 17);
-}
-
-/* Added to the graph of a capture that is under way, where the bodies are captured by another
- * stream. The fake's condition never holds: what a trace knows is what was executed. */
-static void conditional(void)
-{
-    struct fake_stream *s = fake_stream(), *t = fake_stream();
-    cublasHandle_t h = handle_on(s);
-    int status;
-    unsigned long long id;
-    void *graph, *node, *same, *child = captured(t, 0, 2);
-    struct graph_node_params p = { .type = GRAPH_NODE_CONDITIONAL, .conditional.count = 2 };
-    cudaStreamBeginCapture(s, 0);
-    sgemm(h, 2);
-    cudaStreamGetCaptureInfo_v2(s, &status, &id, &graph);
-    cudaGraphAddNode(&node, graph, NULL, 0, 0, (uintptr_t)&p);
-    cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child);
-    cudaStreamBeginCaptureToGraph(t, p.conditional.graphs[1], NULL, NULL, 0, 0);
-    dgemm(handle_on(t), 50);
-    cudaStreamEndCapture(t, &same);
-    sgemm(h, 1);
-    launch(instantiated(end(s)), s, 6);
-}
-
-/* A condition around kernels that nobody hooks loses no call. */
-static void conditional_empty(void)
-{
-    struct fake_stream *s = fake_stream();
-    void *graph = captured(s, 1, 0), *node;
-    struct graph_node_params p = { .type = GRAPH_NODE_CONDITIONAL, .conditional.count = 1 };
-    cudaGraphAddNode(&node, graph, NULL, 0, 0, (uintptr_t)&p);
-    launch(instantiated(graph), s, 6);
-}
-
-static void device_launch(void)
-{
-    struct fake_stream *s = fake_stream();
-    const uint64_t by[4] = { GRAPH_DEVICE_LAUNCH };
-    void *graph = captured(s, 1, 0), *exec;
-    cudaGraphInstantiateWithParams(&exec, graph, by);
-    launch(exec, s, 2);
-    cudaGraphInstantiate(&exec, graph, GRAPH_DEVICE_LAUNCH, 0, 0);
-    launch(exec, s, 1);
 }
 
 /* In each mode, with another thread's work and the null stream beside the capture. */
@@ -409,15 +225,16 @@ static void by_address(void)
         exit(1);
 }
 
+static bool run(const char *name);
+
 static void nested(void)
 {
+    static const char *const of[] = { "one",    "child",         "update",
+                                      "joined", "generic_child", "set_child" };
     fake_nested = 1;
-    one();
-    child();
-    update();
-    joined();
-    generic_child();
-    set_child();
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (!run(of[i]))
+            exit(1);
 }
 
 static void grouped(void)
@@ -479,43 +296,39 @@ static void unknown(void)
     launch(calloc(1, 1 << 20), s, 3); /* nobody saw it being made */
 }
 
+static const struct scenario captures[] = {
+    SCENARIO(one),
+    SCENARIO(never_launched),
+    SCENARIO(launch_in_capture),
+    SCENARIO(update),
+    SCENARIO(update_refused),
+    SCENARIO(modes),
+    SCENARIO(invalid_joined),
+    { "clone", cloned },
+    SCENARIO(reuse),
+    SCENARIO(into_existing),
+    SCENARIO(joined),
+    SCENARIO(invalid),
+    SCENARIO(driver),
+    SCENARIO(per_thread),
+    SCENARIO(nested),
+    SCENARIO(by_address),
+    SCENARIO(grouped),
+    SCENARIO(threads),
+    SCENARIO(paused),
+    SCENARIO(unknown),
+    SCENARIO_END,
+};
+
+static bool run(const char *name)
+{
+    return scenario_run(captures, name) || scenario_run(host_graph_nodes, name);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } scenario[] = { { "one", one },
-                     { "never_launched", never_launched },
-                     { "child", child },
-                     { "launch_in_capture", launch_in_capture },
-                     { "update", update },
-                     { "update_refused", update_refused },
-                     { "generic_child", generic_child },
-                     { "deep", deep },
-                     { "set_child", set_child },
-                     { "conditional", conditional },
-                     { "conditional_empty", conditional_empty },
-                     { "device_launch", device_launch },
-                     { "modes", modes },
-                     { "invalid_joined", invalid_joined },
-                     { "clone", cloned },
-                     { "reuse", reuse },
-                     { "into_existing", into_existing },
-                     { "joined", joined },
-                     { "invalid", invalid },
-                     { "driver", driver },
-                     { "per_thread", per_thread },
-                     { "nested", nested },
-                     { "by_address", by_address },
-                     { "grouped", grouped },
-                     { "threads", threads },
-                     { "paused", paused },
-                     { "unknown", unknown } };
-    for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++)
-        if (argc == 2 && strcmp(argv[1], scenario[i].name) == 0) {
-            scenario[i].run();
-            fake_print(fake_cublas_rows);
-            return 0;
-        }
-    return 64;
+    if (argc != 2 || !run(argv[1]))
+        return 64;
+    fake_print(fake_cublas_rows);
+    return 0;
 }
