@@ -8,20 +8,20 @@
 
 #include "tracer/host.h"
 
-enum { LIBRARIES = 64 };
+enum { OBJECTS = 64 };
 
 struct slot_state slot_states[SLOT_COUNT];
 
-/* Libraries that real functions were found in, and their parts. Append only: `high` is stored last.
- */
-struct library {
+/* An object that we looked at. Append only: `high` is stored last. */
+struct known {
     bool is_blas; /* it exports names that only a BLAS has */
     uintptr_t low;
     _Atomic uintptr_t high;
 };
 
-static struct library library[LIBRARIES];
-static _Atomic bool busy; /* somebody appends to `library` or to a slot */
+/* Libraries that real functions were found in, and their parts; callers that are none of these. */
+static struct known library[OBJECTS], stranger[OBJECTS];
+static _Atomic bool busy; /* somebody appends to one of these or to a slot */
 
 #define ROW(family, symbol, ...)  { #symbol, false },
 #define BARE(family, symbol, ...) { #symbol, true },
@@ -90,21 +90,21 @@ enum slot_id slot_find(const char *name)
     }
 }
 
-static const struct library *library_of(const void *address)
+static const struct known *find_in(const struct known *objects, const void *address)
 {
-    for (struct library *l = library; l < library + LIBRARIES; l++) {
-        uintptr_t high = atomic_load_explicit(&l->high, memory_order_acquire);
+    for (const struct known *k = objects; k < objects + OBJECTS; k++) {
+        uintptr_t high = atomic_load_explicit(&k->high, memory_order_acquire);
         if (high == 0)
             return NULL;
-        if ((uintptr_t)address >= l->low && (uintptr_t)address < high)
-            return l;
+        if ((uintptr_t)address >= k->low && (uintptr_t)address < high)
+            return k;
     }
     return NULL;
 }
 
 bool slot_is_library(const void *address)
 {
-    return library_of(address) != NULL;
+    return find_in(library, address) != NULL;
 }
 
 /* Vendors' libraries come in parts that load each other: cuDNN's engines call cuBLASLt. In place:
@@ -132,9 +132,20 @@ void slot_after_fork(void)
 unsigned slot_libraries(void)
 {
     unsigned count = 0;
-    while (count < LIBRARIES && atomic_load_explicit(&library[count].high, memory_order_acquire))
+    while (count < OBJECTS && atomic_load_explicit(&library[count].high, memory_order_acquire))
         count++;
     return count;
+}
+
+static void add(struct known *objects, const struct elf_object *object, bool is_blas)
+{
+    for (struct known *k = objects; k < objects + OBJECTS; k++)
+        if (k->high == 0) {
+            k->low = object->low;
+            k->is_blas = is_blas;
+            atomic_store_explicit(&k->high, object->high, memory_order_release);
+            return;
+        }
 }
 
 static void remember_library(const void *real)
@@ -142,13 +153,7 @@ static void remember_library(const void *real)
     struct elf_object object;
     if (slot_is_library(real) || !elf_at(real, &object))
         return;
-    for (struct library *l = library; l < library + LIBRARIES; l++)
-        if (l->high == 0) {
-            l->low = object.low;
-            l->is_blas = elf_symbol(&object, "sgemm_") || elf_symbol(&object, "cblas_sgemm");
-            atomic_store_explicit(&l->high, object.high, memory_order_release);
-            return;
-        }
+    add(library, &object, elf_symbol(&object, "sgemm_") || elf_symbol(&object, "cblas_sgemm"));
 }
 
 /* As the dynamic linker would have: first the global scope behind us, which serves every caller,
@@ -233,7 +238,7 @@ void *slot_resolve(enum slot_id slot, const void *caller)
 const void *slot_bare(enum slot_id slot, const void *caller)
 {
     const void *real = slot_real(slot, caller);
-    const struct library *l = library_of(real);
+    const struct known *l = find_in(library, real);
     return l && l->is_blas ? hook_of(slot, SLOT_LINKED) : real;
 }
 
@@ -254,15 +259,35 @@ static void learn(const void *real)
     atomic_store_explicit(&busy, false, memory_order_release);
 }
 
+/* By the names of the loaded objects; what is in none of them (code made at run time) by the page.
+ * Remembers the answer, unless somebody else is at it. */
+static bool look_for_vendor(const void *address)
+{
+    enum { PAGE_BYTES = 4096 };
+    struct elf_object object;
+    bool is_known = elf_at(address, &object), is_vendor = is_known && slot_is_family(object.name);
+    if (!is_known) {
+        object.low = (uintptr_t)address & ~(uintptr_t)(PAGE_BYTES - 1);
+        object.high = object.low + PAGE_BYTES;
+    }
+    if (atomic_exchange_explicit(&busy, true, memory_order_acquire))
+        return is_vendor;
+    if (is_vendor)
+        remember_library(address);
+    else if (!find_in(stranger, address))
+        add(stranger, &object, false);
+    atomic_store_explicit(&busy, false, memory_order_release);
+    return is_vendor;
+}
+
 bool slot_is_vendor(const void *address)
 {
-    struct elf_object object;
+    if (slot_is_library(address))
+        return true;
+    if (find_in(stranger, address))
+        return false;
     int kept = errno;
-    bool is_vendor = slot_is_library(address);
-    if (!is_vendor && elf_at(address, &object) && slot_is_family(object.name)) {
-        is_vendor = true;
-        learn(address);
-    }
+    bool is_vendor = look_for_vendor(address);
     errno = kept;
     return is_vendor;
 }
@@ -270,7 +295,7 @@ bool slot_is_vendor(const void *address)
 void *slot_bind(enum slot_id slot, void *real)
 {
     learn(real);
-    const struct library *l = library_of(real);
+    const struct known *l = find_in(library, real);
     if (slot_table[slot].is_bare && !(l && l->is_blas))
         return real;
     for (int i = 0; i < SLOT_BOUND; i++) {

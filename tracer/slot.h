@@ -81,7 +81,8 @@ void *slot_bind(enum slot_id slot, void *real);
 /* Does the address lie in a library that one of the real functions lives in? Async-signal-safe. */
 bool slot_is_library(const void *address);
 /* Or in a part of such a library, by the names of the vendors' families? Looks at the loaded
- * objects the first time that a part asks, and for every address that is in none. Keeps errno. */
+ * objects, under the loader's lock, the first time that it is asked of an object (the first 64 that
+ * are none; of code in no object: of a page); then it costs loads. Keeps errno. */
 bool slot_is_vendor(const void *address);
 /* The same by the path of an object alone. */
 bool slot_is_family(const char *path);

@@ -3,8 +3,10 @@
  * Scenarios of host_cudnn_plan: how plans come, are used and go, and what is called meanwhile.
  */
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cudnn_build.h"
 #include "host_cudnn_plan.h"
@@ -16,6 +18,7 @@
 #undef ROW
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle);
 cublasStatus_t cublasSgemm_v2(CUBLAS_GEMM_PARAMS(int, S));
+extern fake_rows fake_cublas_rows;
 
 static void from_json(void)
 {
@@ -109,6 +112,65 @@ static void refused(void)
     expect(conv(TILEWISE_F16), 100);
 }
 
+/* The host tries products that are refused, most of them while another thread holds the loader's
+ * lock: they must not wait for it. */
+static _Atomic int step_of_attempts;
+
+static void reach(int step_reached)
+{
+    step_of_attempts = step_reached;
+}
+
+static bool wait_for(int awaited)
+{
+    for (int ms = 0; step_of_attempts < awaited && ms < 5000; ms++)
+        usleep(1000);
+    return step_of_attempts >= awaited;
+}
+
+static void attempts(int times)
+{
+    for (int i = 0; i < times; i++)
+        cublasSgemm_v2(NULL, 0, 0, 8, 8, 8, NULL, NULL, 8, NULL, 8, NULL, NULL, 8);
+}
+
+static void *try_products(void *unused)
+{
+    attempts(1); /* what is looked up once */
+    reach(1);
+    if (wait_for(2))
+        attempts(20);
+    reach(3);
+    return unused;
+}
+
+static int hold_the_lock(struct dl_phdr_info *object, size_t bytes, void *met)
+{
+    (void)object, (void)bytes;
+    reach(2);
+    *(bool *)met = wait_for(3);
+    return 1;
+}
+
+static void host_refused(void)
+{
+    pthread_t thread;
+    bool met = false;
+    struct fake_row *row = fake_cublas_rows();
+    while (strcmp(row->symbol, "cublasSgemm_v2") != 0)
+        row++;
+    row->status = 15;
+    pthread_create(&thread, NULL, try_products, NULL);
+    if (!wait_for(1))
+        exit(77);
+    dl_iterate_phdr(hold_the_lock, &met);
+    if (!met)
+        exit(78);
+    pthread_join(thread, NULL);
+    execute(conv_plan(0), 100);
+    expect(conv(TILEWISE_F16), 100);
+}
+
 static cublasHandle_t handle;
 
 static void from_handler(void *stream)
@@ -148,6 +210,7 @@ static void populate(void)
 }
 
 const struct scenario host_cudnn_plan_lives[] = {
-    SCENARIO(from_json), SCENARIO(reuse),   SCENARIO(threads),  SCENARIO(inner),
-    SCENARIO(refused),   SCENARIO(handler), SCENARIO(populate), SCENARIO_END,
+    SCENARIO(from_json), SCENARIO(reuse),    SCENARIO(threads),
+    SCENARIO(inner),     SCENARIO(refused),  SCENARIO(host_refused),
+    SCENARIO(handler),   SCENARIO(populate), SCENARIO_END,
 };

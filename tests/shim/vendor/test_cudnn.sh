@@ -24,6 +24,7 @@ check "a destroyed plan's address is used again" rows_of reuse 2
 check "two threads build, execute and destroy" rows_of threads
 check "cuBLASLt called by an engine's library is part of the call" rows_of inner
 check "what an engine's library is refused is not the host's failure" rows_of refused
+check "what the host is refused is, and does not wait for the loader" rows_of host_refused 21
 check "a host's call in the middle is not: it is dropped, and said" rows_of handler 0 10
 populates() { run populate && same_calls populate && counted populate 0 0; }
 check "a plan put into a CUDA graph counts by the launches" populates
