@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cold.h"
 #include "cold_calls.h"
@@ -27,13 +26,6 @@ enum { WARM_UP = 20, HOW = 3 };
 
 static void (*pause_recording)(void), (*resume_recording)(void);
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 #if defined(__x86_64__)
 static uint64_t ticks(void)
 {
@@ -44,16 +36,16 @@ static uint64_t ticks(void)
 #else
 static uint64_t ticks(void)
 {
-    return now_ns();
+    return cold_now_ns();
 }
 #endif
 
 static double ns_per_tick(void)
 {
-    uint64_t ns = now_ns(), t = ticks();
-    while (now_ns() - ns < 20000000)
+    uint64_t ns = cold_now_ns(), t = ticks();
+    while (cold_now_ns() - ns < 20000000)
         continue;
-    return (double)(now_ns() - ns) / (double)(ticks() - t);
+    return (double)(cold_now_ns() - ns) / (double)(ticks() - t);
 }
 
 static void require(int ok, const char *what)

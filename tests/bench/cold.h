@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 enum {
     COLD_LINE = 64,
@@ -26,6 +27,13 @@ struct cold_room {
     void (*code)(void);
     size_t data_bytes, pages_bytes;
 };
+
+static inline uint64_t cold_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 static inline void *cold_map(size_t bytes, int protection)
 {

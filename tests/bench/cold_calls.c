@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cold_calls.h"
 
-#include <time.h>
-
 #include "cold.h"
 #include "fake_cublaslt.h"
 #include "tracer/cublas.h"
@@ -31,19 +29,12 @@ static cublasHandle_t handle;
 static uint8_t desc[FAKE_LT_BYTES], layout[4][FAKE_LT_BYTES];
 static struct cold_room room;
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void be_busy(void *unused)
 {
-    uint64_t end_ns = now_ns() + BUSY_NS;
+    uint64_t end_ns = cold_now_ns() + BUSY_NS;
     (void)unused;
     cold_walk(&room);
-    while (now_ns() < end_ns)
+    while (cold_now_ns() < end_ns)
         continue;
 }
 
