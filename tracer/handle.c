@@ -27,7 +27,7 @@ struct entry {
     _Atomic uint64_t modes;                  /* owner, math mode, pointer mode */
 };
 
-static _Alignas(64) struct entry entries[SETS][WAYS];
+static _Alignas(HOT_LINE) struct entry entries[SETS][WAYS];
 static _Atomic uint32_t victim;
 
 static struct entry *set_of(const void *handle)

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tracer/hot.h"
+
 enum {
     RING_EVENTS = 1 << 16,
     RING_ENTRY_BITS = 16,
@@ -48,12 +50,12 @@ static inline uint64_t ring_duration_ticks(struct ring_event e)
 }
 
 struct ring {
-    _Alignas(64) struct ring_event event[RING_EVENTS];
+    _Alignas(HOT_LINE) struct ring_event event[RING_EVENTS];
     /* The consumer's line. */
-    _Alignas(64) _Atomic uint64_t tail;
+    _Alignas(HOT_LINE) _Atomic uint64_t tail;
     /* The producer's line: its position and what it last knew of the consumer's. Last, so that it
      * lies beside what the producer needs of its thread (thread.h). */
-    _Alignas(64) _Atomic uint64_t head;
+    _Alignas(HOT_LINE) _Atomic uint64_t head;
     uint64_t seen_tail;
 };
 

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tracer/hot.h"
+
 enum slot_id {
 #define ROW(family, symbol, ...) SLOT_##symbol,
 #include "tracer/slots.def"
@@ -36,8 +38,9 @@ struct slot {
     bool is_bare;               /* a name that others use too: only a BLAS is recorded */
 };
 
+/* What a call asks for, a bound function or the first caller's, lies in the first line. */
 struct slot_state {
-    _Alignas(64) void *_Atomic bound[SLOT_BOUND];
+    _Alignas(HOT_LINE) void *_Atomic bound[SLOT_BOUND];
     struct slot_caller caller[SLOT_CALLERS];
 };
 

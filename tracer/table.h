@@ -52,8 +52,7 @@ struct table_chunk {
 
 /* What an owner needs for a call that it expected comes first, and lies together. */
 struct table {
-    const struct tilewise_signature
-        *expected; /* key of entry `guess`; NULL: nothing was found yet */
+    const struct tilewise_signature *expected; /* key of entry `guess`; NULL: nothing found yet */
     _Atomic uint32_t used;
     uint16_t guess, last; /* the entry that is expected next; that was found last */
     struct table_chunk chunk[TABLE_CHUNKS];
