@@ -118,11 +118,16 @@ __attribute__((destructor)) static void unload(void)
     finish();
 }
 
-/* A fork child is as if nothing had happened yet; its first call starts a file of its own. */
-static void forget_parent(void)
+static void child_goes_on(void)
 {
     elf_fork_end(true);
     slot_after_fork();
+}
+
+/* A fork child is as if nothing had happened yet; its first call starts a file of its own. */
+static void forget_parent(void)
+{
+    child_goes_on();
     atomic_store(&tap_epoch, TAP_OFF);
     graph_forget();
     cupti_forget();
@@ -138,11 +143,12 @@ static void parent_goes_on(void)
 
 /* Looks at the environment and remembers. The fork handlers have to be there before the first walk
  * over the loaded objects, and a call walks even in a process that is not recorded: a child forked
- * during one would wait for the loader's lock for ever. */
+ * during one would wait for the loader's lock for ever. Where we are not wanted there is nothing
+ * else to forget, and each page written to would be copied in each child of a shell. */
 __attribute__((constructor)) static void load(int argc, char **argv, char **environment)
 {
     bool wanted = config_load(environment, argc > 0 ? argv[0] : NULL);
-    pthread_atfork(elf_fork_begin, parent_goes_on, forget_parent);
+    pthread_atfork(elf_fork_begin, parent_goes_on, wanted ? forget_parent : child_goes_on);
     atomic_store(&state, wanted ? WANTED : INERT);
 }
 
