@@ -60,28 +60,20 @@ static const uint8_t asked_ops[] = { TILEWISE_OP_GEMM, TILEWISE_OP_GEMV, TILEWIS
 static struct tilewise_signature signature_of(uint8_t op, uint8_t dtype, uint8_t compute)
 {
     const int64_t size = 64;
-    bool is_gemm = op == TILEWISE_OP_GEMM, is_add = op == TILEWISE_OP_ADD;
-    return (struct tilewise_signature){
-        .op = op,
-        .dtype_a = is_add ? TILEWISE_NONE : dtype,
-        .dtype_b = dtype,
-        .dtype_c = dtype,
-        .dtype_d = dtype,
-        .compute = compute,
-        .scale = dtype == TILEWISE_F64 ? TILEWISE_F64 : TILEWISE_F32,
-        .alpha = TILEWISE_SCALAR_ONE,
-        .beta = is_add ? TILEWISE_SCALAR_ONE : TILEWISE_SCALAR_ZERO,
-        .align_a = 4,
-        .align_b = 4,
-        .align_c = 4,
-        .m = size,
-        .n = is_add ? 1 : size,
-        .k = is_gemm ? size : 1,
-        .batch = 1,
-        .lda = is_add ? 0 : size,
-        .ldb = is_gemm ? size : 1,
-        .ldc = is_gemm ? size : 1,
-    };
+    struct tilewise_signature s = signature_gemm(TILEWISE_COL_MAJOR, dtype, size, size, size);
+    s.op = op;
+    s.compute = compute;
+    s.scale = dtype == TILEWISE_F64 ? TILEWISE_F64 : TILEWISE_F32;
+    s.align_a = s.align_b = s.align_c = s.align_d = 4;
+    if (op != TILEWISE_OP_GEMM)
+        s.k = s.ldb = s.ldc = s.ldd = 1;
+    if (op == TILEWISE_OP_ADD) {
+        s.dtype_a = TILEWISE_NONE;
+        s.beta = TILEWISE_SCALAR_ONE;
+        s.n = 1;
+        s.lda = 0;
+    }
+    return s;
 }
 
 /* "gemm f32 tf32, add f32", or why nothing. */

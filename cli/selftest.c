@@ -36,31 +36,10 @@ say(struct selftest *out, bool passed, const char *format, ...)
 static struct tilewise_signature product(const struct backend *backend, int64_t m, int64_t n,
                                          int64_t k)
 {
-    const uint8_t dtype = TILEWISE_F32;
-    return (struct tilewise_signature){
-        .op = TILEWISE_OP_GEMM,
-        .entry = backend->entry ? backend->entry("cublasSgemm_v2") : 0,
-        .dtype_a = dtype,
-        .dtype_b = dtype,
-        .dtype_c = dtype,
-        .dtype_d = dtype,
-        .compute = dtype,
-        .scale = dtype,
-        .alpha = TILEWISE_SCALAR_ONE,
-        .beta = TILEWISE_SCALAR_ZERO,
-        .align_a = 4,
-        .align_b = 4,
-        .align_c = 4,
-        .align_d = 4,
-        .m = m,
-        .n = n,
-        .k = k,
-        .batch = 1,
-        .lda = m,
-        .ldb = k,
-        .ldc = m,
-        .ldd = m,
-    };
+    struct tilewise_signature s = signature_gemm(TILEWISE_COL_MAJOR, TILEWISE_F32, m, n, k);
+    s.entry = backend->entry ? backend->entry("cublasSgemm_v2") : 0;
+    s.align_a = s.align_b = s.align_c = s.align_d = 4;
+    return s;
 }
 
 static bool open_trial(struct trial *t, const struct measure_setup *setup, struct selftest *out)

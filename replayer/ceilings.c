@@ -49,29 +49,16 @@ static struct tilewise_signature cube(const struct backend *backend, uint8_t dty
     struct types t = types_of(dtype);
     bool is_byte = tilewise_dtype_bits(dtype) == 8;
     const char *entry = is_byte ? "cublasLtMatmul" : "cublasGemmEx";
-    return (struct tilewise_signature){
-        .op = TILEWISE_OP_GEMM,
-        .trans_a = is_byte ? TILEWISE_T : TILEWISE_N,
-        .dtype_a = t.in,
-        .dtype_b = dtype == TILEWISE_E5M2 ? TILEWISE_E4M3 : t.in,
-        .dtype_c = t.out,
-        .dtype_d = t.out,
-        .compute = t.compute,
-        .scale = t.scale,
-        .entry = backend->entry ? backend->entry(entry) : 0,
-        .alpha = TILEWISE_SCALAR_ONE,
-        .flags = t.out == TILEWISE_BF16 && is_byte ? TILEWISE_FAST_ACCUM : 0,
-        .align_a = 8,
-        .align_b = 8,
-        .align_c = 8,
-        .m = size,
-        .n = size,
-        .k = size,
-        .batch = 1,
-        .lda = size,
-        .ldb = size,
-        .ldc = size,
-    };
+    struct tilewise_signature s = signature_gemm(TILEWISE_COL_MAJOR, t.in, size, size, size);
+    s.trans_a = is_byte ? TILEWISE_T : TILEWISE_N;
+    s.dtype_b = dtype == TILEWISE_E5M2 ? TILEWISE_E4M3 : t.in;
+    s.dtype_c = s.dtype_d = t.out;
+    s.compute = t.compute;
+    s.scale = t.scale;
+    s.entry = backend->entry ? backend->entry(entry) : 0;
+    s.flags = t.out == TILEWISE_BF16 && is_byte ? TILEWISE_FAST_ACCUM : 0;
+    s.align_a = s.align_b = s.align_c = s.align_d = 8;
+    return s;
 }
 
 /* Shortest time of one call of a size^3 product, operands warm; NaN if it cannot run. */

@@ -34,6 +34,32 @@ char tilewise_trans_letter(unsigned trans)
     return trans <= TILEWISE_R ? "NTCR"[trans] : '?';
 }
 
+struct tilewise_signature signature_gemm(enum tilewise_layout layout, uint8_t dtype, int64_t m,
+                                         int64_t n, int64_t k)
+{
+    bool rows = layout == TILEWISE_ROW_MAJOR;
+    return (struct tilewise_signature){
+        .op = TILEWISE_OP_GEMM,
+        .layout = (uint8_t)layout,
+        .dtype_a = dtype,
+        .dtype_b = dtype,
+        .dtype_c = dtype,
+        .dtype_d = dtype,
+        .compute = dtype,
+        .scale = dtype,
+        .alpha = TILEWISE_SCALAR_ONE,
+        .beta = TILEWISE_SCALAR_ZERO,
+        .m = m,
+        .n = n,
+        .k = k,
+        .batch = 1,
+        .lda = rows ? k : m,
+        .ldb = rows ? n : k,
+        .ldc = rows ? n : m,
+        .ldd = rows ? n : m,
+    };
+}
+
 static double dimension(int64_t value)
 {
     return value > 0 ? (double)value : 0;

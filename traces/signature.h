@@ -125,6 +125,11 @@ static inline uint8_t signature_align(const void *address)
     return (uint8_t)__builtin_ctzll((uintptr_t)address | 16);
 }
 
+/* C = A B in one element type, matrices packed, nothing transposed: what a caller changes from.
+ * Alignments and the entry point are 0. */
+struct tilewise_signature signature_gemm(enum tilewise_layout layout, uint8_t dtype, int64_t m,
+                                         int64_t n, int64_t k);
+
 /* 64-bit hash of all bytes; equality is memcmp of all bytes. */
 uint64_t signature_hash(const struct tilewise_signature *s);
 bool signature_equal(const struct tilewise_signature *a, const struct tilewise_signature *b);

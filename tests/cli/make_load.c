@@ -89,25 +89,7 @@ enum { REST = 1000, WORST, SURPRISE, SINGLES = 2000 };
 static struct tilewise_signature gemm(int64_t number)
 {
     int64_t m = 8 * (number + 1); /* padding unites none of them */
-    return (struct tilewise_signature){
-        .op = TILEWISE_OP_GEMM,
-        .layout = TILEWISE_ROW_MAJOR,
-        .dtype_a = TILEWISE_F32,
-        .dtype_b = TILEWISE_F32,
-        .dtype_c = TILEWISE_F32,
-        .dtype_d = TILEWISE_F32,
-        .compute = TILEWISE_F32,
-        .scale = TILEWISE_F32,
-        .alpha = TILEWISE_SCALAR_ONE,
-        .m = m,
-        .n = 384,
-        .k = 128,
-        .batch = 1,
-        .lda = 128,
-        .ldb = 384,
-        .ldc = 384,
-        .ldd = 384,
-    };
+    return signature_gemm(TILEWISE_ROW_MAJOR, TILEWISE_F32, m, 384, 128);
 }
 
 /* True for that share of all i, evenly. */

@@ -26,25 +26,9 @@ struct fixture {
 
 static inline struct tilewise_signature fixture_gemm(int64_t m, int64_t n, int64_t k)
 {
-    return (struct tilewise_signature){
-        .op = TILEWISE_OP_GEMM,
-        .layout = TILEWISE_ROW_MAJOR,
-        .dtype_a = TILEWISE_F32,
-        .dtype_b = TILEWISE_F32,
-        .dtype_c = TILEWISE_F32,
-        .dtype_d = TILEWISE_F32,
-        .compute = TILEWISE_F32,
-        .scale = TILEWISE_F32,
-        .alpha = TILEWISE_SCALAR_ONE,
-        .entry = 1,
-        .m = m,
-        .n = n,
-        .k = k,
-        .batch = 1,
-        .lda = k,
-        .ldb = n,
-        .ldc = n,
-    };
+    struct tilewise_signature s = signature_gemm(TILEWISE_ROW_MAJOR, TILEWISE_F32, m, n, k);
+    s.entry = 1;
+    return s;
 }
 
 static inline struct fixture *fixture_new(size_t windows)

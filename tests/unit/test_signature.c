@@ -7,24 +7,20 @@
 
 static struct tilewise_signature gemm(int64_t m, int64_t n, int64_t k)
 {
-    return (struct tilewise_signature){
-        .op = TILEWISE_OP_GEMM,
-        .layout = TILEWISE_ROW_MAJOR,
-        .dtype_a = TILEWISE_F32,
-        .dtype_b = TILEWISE_F32,
-        .dtype_c = TILEWISE_F32,
-        .dtype_d = TILEWISE_F32,
-        .compute = TILEWISE_F32,
-        .scale = TILEWISE_F32,
-        .alpha = TILEWISE_SCALAR_ONE,
-        .m = m,
-        .n = n,
-        .k = k,
-        .batch = 1,
-        .lda = k,
-        .ldb = n,
-        .ldc = n,
-    };
+    return signature_gemm(TILEWISE_ROW_MAJOR, TILEWISE_F32, m, n, k);
+}
+
+Test(signature, a_packed_product_is_as_the_hooks_see_it)
+{
+    struct tilewise_signature s = signature_gemm(TILEWISE_COL_MAJOR, TILEWISE_F64, 5, 7, 11);
+    cr_assert(signature_is_sane(&s));
+    cr_assert_eq(s.dtype_d, TILEWISE_F64);
+    cr_assert(s.lda == 5 && s.ldb == 11 && s.ldc == 5 && s.ldd == 5);
+    s = gemm(5, 7, 11);
+    cr_assert(signature_is_sane(&s));
+    cr_assert(s.lda == 11 && s.ldb == 7 && s.ldc == 7 && s.ldd == 7);
+    s.lda--;
+    cr_assert(!signature_is_sane(&s));
 }
 
 Test(signature, op_names_round_trip)
