@@ -13,39 +13,19 @@
 #include "kernels/builtin.h"
 #include "replayer/isolate.h"
 
-static const double look_s_max = 60; /* a driver that nobody used since the start takes seconds */
+static const double test_s_max = 60; /* a driver that nobody used since the start takes seconds */
 
 /* For tileiras, which compiles for every GPU from sm_80 on from this version; and the driver. */
 enum { TILE_MAJOR_MIN = 13, TILE_MINOR_MIN = 3, TILE_DRIVER_MIN = 13000 };
-
-static bool in_child(void (*job)(void *, void *), void *context, void *message, size_t bytes,
-                     char *reason, size_t reason_bytes)
-{
-    struct isolate_limits limits = { .seconds = look_s_max };
-    struct isolate_end end;
-    isolate_run(job, context, message, bytes, &limits, &end);
-    snprintf(reason, reason_bytes, "%s", end.reason);
-    return end.status == RESULT_PASSED;
-}
 
 static bool has_gpu(const struct cuda_machine *m)
 {
     return m->driver.status == ST_OK && m->gpu.status == ST_OK && m->libraries.status == ST_OK;
 }
 
-static void look_at_cuda(struct check_context *c)
-{
-    char reason[128];
-    if (in_child(cuda_machine_look, (void *)c->open.libraries, &c->cuda, sizeof c->cuda, reason,
-                 sizeof reason))
-        return;
-    fault_set(&c->cuda.driver, ST_DEVICE, "asking the driver failed: %s; check nvidia-smi", reason);
-    c->cuda.gpu = c->cuda.libraries = c->cuda.driver;
-}
-
 void checklist_begin(struct check_context *c, bool with_gpu)
 {
-    look_at_cuda(c);
+    replay_device_look(&c->cuda, c->open.libraries);
     c->backend = with_gpu && has_gpu(&c->cuda) ? &backend_cuda : &backend_cpu;
     c->fault.status = replay_device_probe(c->backend, &c->open, &c->info, &c->fault);
 }
@@ -159,10 +139,12 @@ static void report_test(struct check_finding *f, const struct measure_setup *set
                         void (*job)(void *, void *), const char *remedy)
 {
     struct selftest test;
-    char reason[128];
-    if (!in_child(job, (void *)setup, &test, sizeof test, reason, sizeof reason)) {
+    struct isolate_limits limits = { .seconds = test_s_max };
+    struct isolate_end end;
+    isolate_run(job, (void *)setup, &test, sizeof test, &limits, &end);
+    if (end.status != RESULT_PASSED) {
         test.passed = false;
-        snprintf(test.text, sizeof test.text, "the test did not end: %s", reason);
+        snprintf(test.text, sizeof test.text, "the test did not end: %s", end.reason);
     }
     checks_found(f, "%.190s (%s)", test.text, setup->backend->name);
     if (!test.passed)

@@ -6,11 +6,7 @@
 #include "cli/command.h"
 #include "cli/offers.h"
 #include "cli/options.h"
-#include "replayer/backend.h"
-#include "replayer/cuda_machine.h"
-#include "replayer/isolate.h"
-
-static const double look_s_max = 60; /* a driver that nobody used since the start takes seconds */
+#include "cli/replay_device.h"
 
 static const char *path, *cuda_libraries;
 
@@ -178,16 +174,13 @@ static bool has_target(const struct candidates *all, const char *target)
 static unsigned look_for_gpu(struct line *l)
 {
     struct cuda_machine machine;
-    struct isolate_limits limits = { .seconds = look_s_max };
-    struct isolate_end end;
-    isolate_run(cuda_machine_look, (void *)cuda_libraries, &machine, sizeof machine, &limits, &end);
-    bool asked_it = end.status == RESULT_PASSED;
+    replay_device_look(&machine, cuda_libraries);
     const struct fault *wrong = machine.driver.status != ST_OK ? &machine.driver : &machine.gpu;
-    if (asked_it && wrong->status == ST_OK) {
+    if (wrong->status == ST_OK) {
         add(l, "%s, sm_%d", machine.gpu_name, machine.capability);
         return (unsigned)machine.capability;
     }
-    add(l, "not on this machine: %s", asked_it ? wrong->text : end.reason);
+    add(l, "not on this machine: %s", wrong->text);
     return 0;
 }
 

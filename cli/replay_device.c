@@ -6,7 +6,7 @@
 
 #include "replayer/isolate.h"
 
-static const double probe_s_max = 60; /* a driver that nobody used since the start takes seconds */
+static const double look_s_max = 60; /* a driver that nobody used since the start takes seconds */
 
 static bool has_gpu_calls(const struct summary *summary)
 {
@@ -24,7 +24,7 @@ enum status replay_device_probe(const struct backend *backend,
 {
     struct measure_setup setup = { .backend = backend, .open = *options };
     struct measure_probe answer;
-    struct isolate_limits limits = { .seconds = probe_s_max };
+    struct isolate_limits limits = { .seconds = look_s_max };
     struct isolate_end end;
     isolate_run(measure_probe, &setup, &answer, sizeof answer, &limits, &end);
     if (end.status != RESULT_PASSED)
@@ -34,6 +34,18 @@ enum status replay_device_probe(const struct backend *backend,
         *fault = answer.fault;
     *info = answer.info;
     return answer.status;
+}
+
+void replay_device_look(struct cuda_machine *out, const char *libraries)
+{
+    struct isolate_limits limits = { .seconds = look_s_max };
+    struct isolate_end end;
+    isolate_run(cuda_machine_look, (void *)libraries, out, sizeof *out, &limits, &end);
+    if (end.status == RESULT_PASSED)
+        return;
+    fault_set(&out->driver, ST_DEVICE, "asking the driver failed: %s; check nvidia-smi",
+              end.reason);
+    out->gpu = out->libraries = out->driver;
 }
 
 enum status replay_device_choose(struct replay_device *out, const char *wanted, bool only_list,

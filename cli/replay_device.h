@@ -5,6 +5,7 @@
 #ifndef TILEWISE_CLI_REPLAY_DEVICE_H
 #define TILEWISE_CLI_REPLAY_DEVICE_H
 
+#include "replayer/cuda_machine.h"
 #include "replayer/measure.h"
 #include "traces/summary.h"
 
@@ -18,6 +19,10 @@ struct replay_device {
 enum status replay_device_probe(const struct backend *backend,
                                 const struct backend_options *options, struct backend_info *info,
                                 struct fault *fault);
+
+/* What there is of CUDA here, asked in a child, too; if that ends badly, all faults say so.
+ * `libraries`: where to look first; may be NULL. */
+void replay_device_look(struct cuda_machine *out, const char *libraries);
 
 /* `wanted`: "cpu", "cuda" or "auto": cuda for a trace of cuBLAS calls on a machine that can replay
  * them, else cpu, with a line on stderr that says why. A device that was asked for by name and
