@@ -20,6 +20,7 @@
 #include "replayer/isolate.h"
 
 enum { SPACE_WANTED_MIB = 256 };
+static const double load_s_max = 60; /* of a library, from a cold disk */
 
 const char *checks_state_name(const struct check *check, enum check_state state)
 {
@@ -73,11 +74,27 @@ static bool on_path(const char *program, char path[PATH_MAX])
     return false;
 }
 
-/* The file that a loaded library came from. */
-static const char *library_path(void *library)
+/* A job: the file of the first of these libraries that loads. `names` ends with NULL. */
+static void load_library(void *names, void *path)
 {
-    struct link_map *map = NULL;
-    return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map ? map->l_name : "?";
+    for (const char *const *name = names; *name; name++) {
+        char real[PATH_MAX];
+        struct link_map *map = NULL;
+        void *library = dlopen(*name, RTLD_LAZY | RTLD_LOCAL);
+        if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !realpath(map->l_name, real))
+            continue;
+        snprintf(path, PATH_MAX, "%s", real);
+        return;
+    }
+}
+
+/* In a child: some libraries start threads when they are loaded. */
+static bool find_library(const char *const *names, char path[PATH_MAX])
+{
+    struct isolate_limits limits = { .seconds = load_s_max };
+    struct isolate_end end;
+    isolate_run(load_library, (void *)names, path, PATH_MAX, &limits, &end);
+    return end.status == RESULT_PASSED && path[0];
 }
 
 int checks_run(char *const argv[], const char *preload, int stream, char *text, size_t text_bytes)
@@ -175,29 +192,17 @@ static void look_output(struct check_finding *f, const struct check_context *c)
 
 /* Replaying */
 
-/* In a child: some libraries start threads when they are loaded. */
-static void find_blas(void *name, void *path)
-{
-    char real[PATH_MAX];
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library && realpath(library_path(library), real))
-        snprintf(path, PATH_MAX, "%s", real);
-}
-
 static void look_system_blas(struct check_finding *f, const struct check_context *c)
 {
-    static char name[] = "libblas.so.3";
+    static const char *const names[] = { "libblas.so.3", NULL };
     char path[PATH_MAX];
-    struct isolate_limits limits = { .seconds = 60 };
-    struct isolate_end end;
     (void)c;
-    isolate_run(find_blas, name, path, sizeof path, &limits, &end);
-    if (end.status != RESULT_PASSED || !path[0]) {
-        checks_found(f, "%s not found", name);
+    if (!find_library(names, path)) {
+        checks_found(f, "%s not found", names[0]);
         checks_advise(f, CHECK_NOTE, "programs with their own BLAS are recorded all the same");
         return;
     }
-    checks_found(f, "%s is %.200s", name, path);
+    checks_found(f, "%s is %.200s", names[0], path);
     if (!strstr(path, "openblas"))
         checks_advise(f, CHECK_NOTE,
                       "numpy of the system uses this one; libopenblas0 is much faster");
@@ -313,15 +318,16 @@ static void look_nvcc(struct check_finding *f, const struct check_context *c)
 static void look_cupti(struct check_finding *f, const struct check_context *c)
 {
     (void)c;
-    static const char *const names[] = { "libcupti.so", "libcupti.so.13", "libcupti.so.12",
+    static const char *const names[] = { "libcupti.so",
+                                         "libcupti.so.13",
+                                         "libcupti.so.12",
                                          "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
-                                         "/usr/local/cuda/lib64/libcupti.so" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-        if (library) {
-            checks_found(f, "%.200s", library_path(library));
-            return;
-        }
+                                         "/usr/local/cuda/lib64/libcupti.so",
+                                         NULL };
+    char path[PATH_MAX];
+    if (find_library(names, path)) {
+        checks_found(f, "%.200s", path);
+        return;
     }
     checks_found(f, "libcupti.so not found");
     checks_advise(f, CHECK_MISSING, "only GPU time in traces will need it");
