@@ -120,14 +120,17 @@ static void describe_transposes(const struct cubin_candidate *c, struct line *l)
 static void describe_architectures(const struct cubin_candidate *c, unsigned here, struct line *l)
 {
     const struct cubin_module *first = c->launches[0].module;
+    const char *before = "; ";
     bool runs = true;
     for (size_t i = 0; i < first->nbinaries; i++) {
         const struct cubin_binary *b = &first->binaries[i];
         bool everywhere = true;
         for (size_t j = 1; j < c->nlaunches; j++)
             everywhere = everywhere && cubin_choose(c->launches[j].module, b->arch);
-        if (everywhere)
-            add(l, "%ssm_%u%s", i ? " " : "; ", b->arch, b->only_there ? "a" : "");
+        if (!everywhere)
+            continue;
+        add(l, "%ssm_%u%s", before, b->arch, b->only_there ? "a" : "");
+        before = " ";
     }
     for (size_t j = 0; here && j < c->nlaunches; j++)
         runs = runs && cubin_choose(c->launches[j].module, here);

@@ -68,6 +68,16 @@ check "the GPU is named" sh -c 'FAKE_CUDA= "$1" kernels --cuda-libraries "$2" --
 check "a GPU without a cubin is named" sh -c 'FAKE_CUDA=capability=120 "$1" kernels --cuda-libraries "$2" --candidate "$3" | grep -q "NN; sm_90, not sm_120"' sh \
     "$TILEWISE" "$fake" "$work/k/matmul.yaml"
 
+# Two modules, and only one of them has a cubin for sm_80, which comes first.
+manifest "$work/k/parts.yaml" fake_parts "$whole"
+sed -i -e "/ cubins:/a\      - { arch: sm_80, file: matmul.cubin, sha256: $sum }" \
+    -e "s|^candidates:|  - name: rest\n    compilers: [fakec 1.2]\n    cubins:\n      - { arch: sm_90, file: matmul.cubin, sha256: $sum }\n&|" \
+    "$work/k/parts.yaml"
+sed -n '/- module:/,$s/module: matmul/module: rest/; /- module:/,$p' "$work/k/parts.yaml" >"$work/second" && cat "$work/second" >>"$work/k/parts.yaml"
+check "an architecture counts where all modules have it" kernels --candidate k/parts.yaml
+check "and only there" says '^fake_parts +cuda +gemm f32 NN; sm_90 ' out
+rm "$work/k/parts.yaml"
+
 check "it is verified" test "$(with "" --kernel fake_matmul --candidate k/matmul.yaml)" -eq 0
 check "and passes" says 'fake_matmul +passed' out
 check "a folder is enough" test "$(with "" --kernel fake_matmul --candidate k)" -eq 0
