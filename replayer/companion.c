@@ -84,12 +84,11 @@ static enum status receive(const struct companion *c, unsigned request, char res
     return strncmp(line + word, "error", 5) == 0 ? ST_UNSUPPORTED : ST_OK;
 }
 
-/* Requests are numbered across the processes that make them: the number counts seconds and calls.
- */
+/* Requests are numbered across the processes that make them, by the time in ms. */
 static unsigned next_request(void)
 {
     static unsigned last;
-    unsigned now = (unsigned)(clock_now_s() * 1000) % 2000000000u + 1;
+    unsigned now = (unsigned)((uint64_t)(clock_now_s() * 1000) % 2000000000u) + 1;
     last = now > last ? now : last + 1;
     return last;
 }
