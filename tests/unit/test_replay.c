@@ -32,26 +32,17 @@ static int costs(double ns, const struct tilewise_signature *s, const struct til
     return ref_candidate.run(&ref_candidate, s, args);
 }
 
-static int run_fast(const struct tilewise_candidate *self, const struct tilewise_signature *s,
-                    const struct tilewise_args *args)
-{
-    (void)self;
-    return costs(500, s, args);
-}
-
-static int run_between(const struct tilewise_candidate *self, const struct tilewise_signature *s,
-                       const struct tilewise_args *args)
-{
-    (void)self;
-    return costs(900, s, args);
-}
-
-static int run_equal(const struct tilewise_candidate *self, const struct tilewise_signature *s,
-                     const struct tilewise_args *args)
-{
-    (void)self;
-    return costs(800, s, args);
-}
+#define RUN(id, ns)                                                                                \
+    static int run_##id(const struct tilewise_candidate *self, const struct tilewise_signature *s, \
+                        const struct tilewise_args *args)                                          \
+    {                                                                                              \
+        (void)self;                                                                                \
+        return costs(ns, s, args);                                                                 \
+    }
+RUN(fast, 500)
+RUN(between, 900)
+RUN(equal, 800)
+#undef RUN
 
 static int run_wrong(const struct tilewise_candidate *self, const struct tilewise_signature *s,
                      const struct tilewise_args *args)
