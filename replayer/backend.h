@@ -55,7 +55,7 @@ struct backend_burst {
 };
 
 /* Memory traffic without a result: `bytes` of a region are read, from `at` on and round its end,
- * and if `copies` written to the same place of another. Then all of `hot` is read and written again
+ * and written to the same place of `other`. Then all of `hot` is read and written again
  * with what it held. */
 struct backend_touch {
     const void *region;

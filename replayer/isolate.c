@@ -135,7 +135,7 @@ static bool start(struct isolate_worker *worker, const struct isolate_limits *li
     int fds[2];
     fflush(NULL);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0) {
-        snprintf(end->reason, sizeof end->reason, "no pipe: %s", strerror(errno));
+        snprintf(end->reason, sizeof end->reason, "no socket: %s", strerror(errno));
         return false;
     }
     pid_t child = fork();

@@ -7,8 +7,8 @@
  * Traces hold no addresses, so buffers are reused as a model does it: every place in the repeating
  * sequence has the larger input (the weights) to itself, all calls share one buffer for the other
  * input (the activations), and all calls of one shape share the result. Work that cannot be
- * replayed is stood in for by reads that take as long as it was recorded, and so have the traffic
- * of that time. They end with the activations of the next call, which were just written there.
+ * replayed has fillers in its place (order_filler.h), as long as it was recorded. They end with the
+ * activations of the next call, which whoever came before has just written there.
  */
 #ifndef TILEWISE_REPLAYER_ORDER_H
 #define TILEWISE_REPLAYER_ORDER_H

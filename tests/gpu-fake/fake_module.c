@@ -3,11 +3,10 @@
  * The driver's modules and launches. A cubin of this device is a text:
  *   fake cubin sm_90
  *   kernel NAME PARAMETERS WORK[:TYPE]
- * PARAMETERS has a letter for each: P pointer, b int8, s int16, i int32, l int64, f float, d
- * double;
- * - for none. WORK is one of
- * the kernels below, over elements of TYPE (f32). A kernel does what its grid covers, and only
- * that, from the bytes of its parameters: a wrong grid or argument is a wrong result.
+ * PARAMETERS has a letter for each, or is "-": P pointer, b int8, s int16, i int32, l int64, f
+ * float, d double. WORK is one of the kernels below, over elements of TYPE (f32). A kernel does
+ * what its grid covers, and only that, from the bytes of its parameters: a wrong grid or argument
+ * is a wrong result.
  */
 #include <math.h>
 #include <stdio.h>
