@@ -43,6 +43,12 @@ check "in order, too" has '"shapes": \[ \{ "op": "gemm".*"replayed_ns": [0-9.]+,
 check "text names both regimes" sh -c '"$1" report "$2" "$3" | grep -A1 "^fidelity: .*the same kernels in" | grep -q "^in order: replayed"' sh \
     "$TILEWISE" "$gpu" "$work/gpu.twr"
 
+# Launched call by call, which really does all of the work here: small shapes.
+"$make_trace" --eager "$gpu" cublasGemmEx:bf16:TN:16x8x8:1 cublasSgemm_v2:f32:NN:8x8x8:1
+check "a stretch of single launches is replayed" on_gpu ""
+check "call by call" says 'in order +2 calls and 2 fillers of stream 1 of process 1, recorded 20 times, call by call' out
+check "and its kernels have times" says 'kernels of the calls: [0-9.]+ us, recorded [0-9.]+ us' out
+
 check "a trace without an order says so" sh -c '"$1" "$3" cublasGemmEx:bf16:TN:512x16x256:10 && FAKE_CUDA= "$2" replay --device cuda --cuda-libraries "$4" \
     --kernel null --budget 1 --order=recorded -o "$5" "$3" 2>&1 | grep -q "no order was recorded"' sh \
     "$make_trace" "$TILEWISE" "$work/none.twt" "$fake" "$work/none.twr"

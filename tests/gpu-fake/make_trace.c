@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * make_trace [--events|--windows] FILE CALL...: a trace of calls that nobody made, so that a device
- * can be tried without an application. --events: in order, one after the other, again and again;
- * --windows: kernels of a graph that does so, with another kernel behind each call. Else counts.
+ * make_trace [--events|--windows|--eager] FILE CALL...: a trace of calls that nobody made, so that
+ * a device can be tried without an application. --events: in order, one after the other, again and
+ * again;
+ * --windows: kernels of a graph that does so, with another kernel behind each call; --eager: the
+ * same, launched call by call. Else counts.
  * CALL is ENTRY:DTYPE:TRANS:MxNxK[xBATCH]:CALLS[:FLAGS], for instance
  * cublasGemmEx:bf16:TN:4096x16x4096:1000 (column-major, as cuBLAS has it), or for adds
  * cublasAxpyEx:bf16:NN:4096x1x1:1000 and cublasSgeam:f32:NN:512x64x1:10. FLAGS are letters: a alpha
@@ -153,7 +155,7 @@ static uint64_t each_ns(const struct tilewise_signature *s)
 }
 
 enum { CALLS_MAX = 128, STEPS = 20, GAP_NS = 320, OTHER_NS = 3200 };
-enum how { COUNTS, EVENTS, WINDOWS };
+enum how { COUNTS, EVENTS, WINDOWS, EAGER };
 
 struct trace {
     struct writer *w;
@@ -228,10 +230,11 @@ static bool put_windows(struct trace *t)
     if (writer_string(t->w, ours, strlen(ours), &name) != ST_OK ||
         writer_string(t->w, other, strlen(other), &other_name) != ST_OK)
         return false;
-    for (size_t i = 0; i <= t->ncalls; i++)
-        sources[i] = i < t->ncalls ? (struct gpu_source){ name, t->ids[i], GPU_KERNEL, true, true }
-                                   : (struct gpu_source){ other_name, GPU_NO_SIGNATURE, GPU_KERNEL,
-                                                          true, false };
+    bool in_graph = t->how == WINDOWS;
+    for (size_t i = 0; i < t->ncalls; i++)
+        sources[i] = (struct gpu_source){ name, t->ids[i], GPU_KERNEL, in_graph, true };
+    sources[t->ncalls] =
+        (struct gpu_source){ other_name, GPU_NO_SIGNATURE, GPU_KERNEL, in_graph, false };
     for (int step = 0; step < STEPS; step++)
         for (uint32_t i = 0; i < 2 * t->ncalls; i++) {
             uint32_t source = i % 2 ? (uint32_t)t->ncalls : i / 2;
@@ -260,10 +263,14 @@ int main(int argc, char **argv)
     struct writer_options options = { .kind = TRACE_KIND_RECORDED, .shard = { .pid = 1 } };
     struct trace t = { .how = COUNTS };
     int first = 1;
-    if (argc > 1 && argv[1][0] == '-')
-        t.how = strcmp(argv[first++], "--events") == 0 ? EVENTS : WINDOWS;
+    static const char *const orders[] = { "--events", "--windows", "--eager" };
+    for (int i = EVENTS; argc > 1 && i <= EAGER; i++)
+        if (strcmp(argv[1], orders[i - EVENTS]) == 0) {
+            t.how = (enum how)i;
+            first = 2;
+        }
     if (argc < first + 2) {
-        fprintf(stderr, "usage: make_trace [--events|--windows] FILE "
+        fprintf(stderr, "usage: make_trace [--events|--windows|--eager] FILE "
                         "ENTRY:DTYPE:TRANS:MxNxK[xBATCH]:CALLS...\n");
         return EXIT_FAILURE;
     }
