@@ -39,6 +39,14 @@ lookups() {
     [ "$(wc -l <"$work/looked_up")" -gt 10 ] && ! grep -xF "$rows" "$work/looked_up"
 }
 check "loading it looks up no name of its own" lookups
+at_load() {
+    # The compiler's start-up code has one entry, the tracer one. Others work in every process, wanted or not.
+    local bytes
+    bytes=$(readelf -dW "$SHIM" | awk '/INIT_ARRAYSZ/ { print $3 }')
+    echo "$bytes bytes"
+    [ "$bytes" -gt 0 ] && [ "$bytes" -le 16 ]
+}
+check "loading it runs one function of its own" at_load
 weak() { ! nm -D --undefined-only "$SHIM" | grep -w w | grep -vE '_ITM_|__gmon_start__|__cxa_finalize'; }
 check "no weak symbol that a host could fill in" weak
 hot_path() {
