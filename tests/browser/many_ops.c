@@ -27,24 +27,11 @@ static struct tilewise_signature signature(unsigned op, unsigned size, uint32_t 
     static const uint8_t types[TYPES] = { TILEWISE_F32, TILEWISE_F64,  TILEWISE_BF16,
                                           TILEWISE_F16, TILEWISE_E4M3, TILEWISE_I32,
                                           TILEWISE_C64, TILEWISE_C128, TILEWISE_I8 };
-    uint8_t type = types[op / OPS];
-    return (struct tilewise_signature){ .op = ops[op % OPS],
-                                        .layout = TILEWISE_ROW_MAJOR,
-                                        .dtype_a = type,
-                                        .dtype_b = type,
-                                        .dtype_c = type,
-                                        .dtype_d = type,
-                                        .compute = type,
-                                        .scale = type,
-                                        .alpha = TILEWISE_SCALAR_ONE,
-                                        .m = 1 + size * (1 + op % 3),
-                                        .n = 256,
-                                        .k = 128,
-                                        .batch = 1,
-                                        .lda = 128,
-                                        .ldb = 256,
-                                        .ldc = 256,
-                                        .entry = entry };
+    struct tilewise_signature s =
+        signature_gemm(TILEWISE_ROW_MAJOR, types[op / OPS], 1 + size * (1 + op % 3), 256, 128);
+    s.op = ops[op % OPS];
+    s.entry = entry;
+    return s;
 }
 
 /* Some have two shapes, some many, and some a set that moves on from frame to frame. */
