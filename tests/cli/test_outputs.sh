@@ -59,8 +59,10 @@ for how in without_stdout without_stderr without_any; do
     check "report $how: it is JSON" holds 'r["trace"]["seen"] == 2000' c.json
     check "merge $how: there is a trace" written m.twt $how "$TILEWISE" merge -o m.twt "$trace"
     check "merge $how: it is whole" "$TILEWISE" validate m.twt
+    closed_fd=1
+    [ $how = without_stderr ] && closed_fd=2
     check "record $how: the program has its streams as they were" exits 3 $how "$TILEWISE" record -o rec -- \
-        sh -c '[ "$1" = without_stderr ] || [ ! -e /proc/$$/fd/1 ] && exit 3' sh $how
+        sh -c '[ ! -e /proc/$$/fd/$1 ] && exit 3' sh $closed_fd
 done
 
 # Nothing is left where the disk is full, or the directory is not ours.
