@@ -13,7 +13,6 @@
 #include "replayer/replay_order.h"
 #include "replayer/replay_run.h"
 
-/* Parts of the cases' time at whose ends phases end; the rest is for the candidates. */
 static const double order_s_least = 1;      /* what the replay in order gets in any case */
 static const double survey_part_max = 0.25; /* of the budget: what a slow survey is charged */
 static const double survey_s_max = 60;
