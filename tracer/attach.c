@@ -8,8 +8,8 @@ enum {
     LOADED_MIN = 10, /* looks: a second of work */
     /* What a launch by the host takes longer, how many there are for each call that we see, and
      * what a kernel of a launched graph adds. Judgement, to come near to what a decoder on an H200
-     * paid (docs/results/h200-capture.md, "attached"): 15 % of 6.2 ms with 67 hooked calls when
-     * eager, 5.7 % as a graph. */
+     * paid (docs/results/h200-capture.md, "attached"): 16 % of a step with 67 hooked calls when
+     * eager, 5.6 % as a graph. */
     LAUNCH_NS = 2200,
     KERNELS = 6,
     NODE_NS = 300,

@@ -312,8 +312,8 @@ HOT_TEXT void tap_record(struct thread *t, const struct tilewise_signature *key,
 void tap_fail(const void *caller)
 {
     struct tap_self *self = &tap_self;
-    /* Before the real call: the library's error handler may jump out of it and never return. What a
-     * vendor's library or a part of it tries is no failure of the host's. */
+    /* Of BLAS before the real call: the library's error handler may jump out of it and never
+     * return. What a vendor's library or a part of it tries is no failure of the host's. */
     if (self->thread && !slot_is_vendor(caller))
         thread_add(&self->thread->failed);
     self->phase = TAP_OUTSIDE;

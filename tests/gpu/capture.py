@@ -38,7 +38,7 @@ BROKEN = (
     subprocess.SubprocessError,
 )
 Cases = dict[str, Callable[[Session], None]]
-# What has not passed yet, and what it needs.
+# What is hardest to get, and what it needs: if the time runs out, it runs out for the others.
 FIRST = ("windows", "e", "cost-calls", "b", "cost-turns", "cost-graphs")
 VERSIONS = """
 import importlib.metadata as m, json
