@@ -3,11 +3,13 @@
  * The CUDA kernels on a GPU: right against the fp64 reference on random shapes, every kernel on
  * every shape that it takes, then timed against cuBLAS (add: also against copies of as many bytes).
  * Prints one JSON object per line.
- *   gpu_kernels [--check-only | --time-only] [--short] [--only TEXT] [--cases N] [--largest N]
- *               [--rounds N] [--seed N]
- * --short: fewer times, about a minute. --only: kernels whose name contains it. --largest: of the
- * random sizes. --seed: of the first case; a line "wrong" names the seed that gives its case alone,
- * with --cases 1 and the same --largest. Exits 1 if a kernel is wrong, 77 without a GPU.
+ *   gpu_kernels [--check-only | --time-only] [--short] [--only TEXT] [--against NAME]
+ *               [--linear TOKENSxNxK,...] [--cases N] [--largest N] [--rounds N] [--seed N]
+ * --short: fewer times, about a minute. --only: kernels whose name contains it. --against: times
+ * them also against this kernel. --linear: times these layers, of every type, and nothing else.
+ * --largest: of the random sizes. --seed: of the first case; a line "wrong" names the seed that
+ * gives its case alone, with --cases 1 and the same --largest. Exits 1 if a kernel is wrong, 77
+ * without a GPU.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@
 enum { KERNELS_MAX = 256, GHOST_EVERY = 50, TRIES = 10000 };
 
 struct kernels_options kernels_options = {
-    .only = "", .cases = 1000, .largest = 600, .rounds = 12, .seed = 1
+    .only = "", .against = "", .linear = "", .cases = 1000, .largest = 600, .rounds = 12, .seed = 1
 };
 cudaStream_t kernels_stream;
 int kernels_failures;
@@ -169,6 +171,10 @@ static void parse(int argc, char **argv)
             kernels_options.time_only = true;
         else if (strcmp(argv[i], "--only") == 0 && has_value)
             kernels_options.only = argv[++i];
+        else if (strcmp(argv[i], "--against") == 0 && has_value)
+            kernels_options.against = argv[++i];
+        else if (strcmp(argv[i], "--linear") == 0 && has_value)
+            kernels_options.linear = argv[++i];
         else if (strcmp(argv[i], "--cases") == 0 && has_value)
             kernels_options.cases = atoi(argv[++i]);
         else if (strcmp(argv[i], "--rounds") == 0 && has_value)
@@ -208,7 +214,8 @@ int main(int argc, char **argv)
         check_everything();
     if (!kernels_options.check_only) {
         kernels_products_time();
-        kernels_adds_time();
+        if (*kernels_options.linear == '\0')
+            kernels_adds_time();
     }
     printf("{\"failures\":%d}\n", kernels_failures);
     return kernels_failures != 0;

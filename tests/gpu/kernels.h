@@ -17,7 +17,9 @@ enum { KERNELS_ROUNDS_MAX = 64 };
 
 struct kernels_options {
     bool is_short, check_only, time_only;
-    const char *only; /* part of the names of the candidates */
+    const char *only;    /* part of the names of the candidates */
+    const char *against; /* the name of one, or "" */
+    const char *linear;  /* layers instead of what is timed otherwise, or "" */
     int cases, largest, rounds;
     uint64_t seed;
 };

@@ -344,23 +344,55 @@ void kernels_bench_end(struct kernels_bench *x)
     cudaFree(x->c);
 }
 
-void kernels_bench_candidates(struct kernels_bench *x, const struct kernels_subject *const *others)
+/* The kernel that --against names, where it takes the shape. */
+static const struct tilewise_candidate *rival_on(const struct kernels_bench *x)
 {
-    static const struct kernels_subject library = { .name = "cublas", .call = call_blas };
     size_t count;
     const struct tilewise_candidate *const *all = builtin_candidates(&count);
-    for (size_t i = 0; i < count; i++) {
-        struct kernels_subject ours = { .name = all[i]->name,
-                                        .call = call_candidate,
-                                        .candidate = all[i] };
-        if (!is_timed(x, all[i]))
-            continue;
-        size_t scratch = all[i]->scratch_bytes ? all[i]->scratch_bytes(all[i], &x->s, 1) : 0;
-        x->scratch = scratch ? kernels_device_memory(scratch) : NULL;
-        if (blas.handle)
-            kernels_bench_compare(x, &library, &ours);
-        for (size_t k = 0; others[k]; k++)
-            kernels_bench_compare(x, others[k], &ours);
-        cudaFree(x->scratch);
+    if (*kernels_options.against == '\0')
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(all[i]->name, kernels_options.against) == 0)
+            return all[i]->supports(all[i], &x->s) ? all[i] : NULL;
+    fprintf(stderr, "gpu_kernels: no kernel is called %s\n", kernels_options.against);
+    exit(64);
+}
+
+static struct kernels_subject subject_of(const struct tilewise_candidate *c)
+{
+    return (struct kernels_subject){ .name = c->name, .call = call_candidate, .candidate = c };
+}
+
+static size_t scratch_for(const struct kernels_bench *x, const struct tilewise_candidate *c)
+{
+    return c && c->scratch_bytes ? c->scratch_bytes(c, &x->s, 1) : 0;
+}
+
+/* One scratch does for both: the calls of a stream follow each other. */
+static void bench_candidate(struct kernels_bench *x, const struct tilewise_candidate *c,
+                            const struct kernels_subject *const *others)
+{
+    static const struct kernels_subject library = { .name = "cublas", .call = call_blas };
+    const struct tilewise_candidate *rival = rival_on(x);
+    size_t mine = scratch_for(x, c), its = scratch_for(x, rival), scratch = mine > its ? mine : its;
+    struct kernels_subject ours = subject_of(c);
+    x->scratch = scratch ? kernels_device_memory(scratch) : NULL;
+    if (blas.handle)
+        kernels_bench_compare(x, &library, &ours);
+    for (size_t k = 0; others[k]; k++)
+        kernels_bench_compare(x, others[k], &ours);
+    if (rival && rival != c) {
+        struct kernels_subject base = subject_of(rival);
+        kernels_bench_compare(x, &base, &ours);
     }
+    cudaFree(x->scratch);
+}
+
+void kernels_bench_candidates(struct kernels_bench *x, const struct kernels_subject *const *others)
+{
+    size_t count;
+    const struct tilewise_candidate *const *all = builtin_candidates(&count);
+    for (size_t i = 0; i < count; i++)
+        if (is_timed(x, all[i]))
+            bench_candidate(x, all[i], others);
 }

@@ -40,7 +40,8 @@ void kernels_bench_end(struct kernels_bench *x);
  * microseconds, 0 when skipped. */
 double kernels_bench_compare(const struct kernels_bench *x, const struct kernels_subject *base,
                              const struct kernels_subject *ours);
-/* Every candidate that takes it, against cuBLAS and each of `others`, which end with NULL. */
+/* Every candidate that takes it, against cuBLAS, each of `others`, which end with NULL, and the
+ * kernel of --against. */
 void kernels_bench_candidates(struct kernels_bench *x, const struct kernels_subject *const *others);
 
 #endif

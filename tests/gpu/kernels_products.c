@@ -2,6 +2,10 @@
  *
  * The products that gpu_kernels times.
  */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "kernels_bench.h"
 
 static void bench_product(struct kernels_bench *x)
@@ -42,6 +46,25 @@ static void bench_square(uint8_t dtype, uint8_t compute, int64_t size, unsigned 
     bench_product(&x);
 }
 
+/* What --linear lists, of every type that a kernel is wanted for. */
+static void bench_listed(const char *list)
+{
+    static const uint8_t types[][2] = { { TILEWISE_BF16, TILEWISE_F32 },
+                                        { TILEWISE_F16, TILEWISE_F32 },
+                                        { TILEWISE_F32, TILEWISE_TF32 },
+                                        { TILEWISE_F32, TILEWISE_F32 } };
+    struct size z;
+    for (int length = 0;
+         sscanf(list, "%" SCNd64 "x%" SCNd64 "x%" SCNd64 "%n", &z.tokens, &z.n, &z.k, &length) == 3;
+         list += length + (list[length] == ','))
+        for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+            bench_linear(types[i][0], types[i][1], &z);
+    if (*list == '\0')
+        return;
+    fprintf(stderr, "gpu_kernels: --linear wants TOKENSxNxK,... and not '%s'\n", list);
+    exit(64);
+}
+
 void kernels_products_time(void)
 {
     /* The shapes of the first measurement of cuBLAS on an H200. */
@@ -54,6 +77,10 @@ void kernels_products_time(void)
         { 8192, 8192, 8192 },
     };
     size_t count = sizeof linear / sizeof linear[0];
+    if (*kernels_options.linear) {
+        bench_listed(kernels_options.linear);
+        return;
+    }
     for (size_t i = 0; i < count; i++)
         bench_linear(TILEWISE_BF16, TILEWISE_F32, &linear[i]);
     for (size_t i = 4; i < count; i += 3)
