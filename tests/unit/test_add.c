@@ -146,3 +146,27 @@ Test(add, x_and_y_may_be_the_same)
             cr_expect_eq(y[e], 3. * e, "%s element %d", all[i]->name, e);
     }
 }
+
+static void check_aligned(const struct tilewise_candidate *c, int64_t m)
+{
+    _Alignas(16) float x[1032], y[1032], alpha = 2;
+    struct tilewise_signature s = add(TILEWISE_F32, m, 1);
+    struct tilewise_args args = { .b = x, .c = y, .alpha = &alpha, .threads = 1 };
+    for (int e = 0; e < 1032; e++)
+        x[e] = y[e] = (float)e;
+    cr_assert_eq(c->run(c, &s, &args), 0);
+    for (int e = 0; e < 1032; e++)
+        cr_expect_eq(y[e], e < m ? 3 * (float)e : (float)e, "%s %d: %d", c->name, (int)m, e);
+}
+
+/* A block of a GPU adds 4096 bytes, and somebody what is left behind the last 16. */
+Test(add, aligned_vectors_of_any_length)
+{
+    size_t count;
+    const struct tilewise_candidate *const *all = builtin_candidates(&count);
+    struct tilewise_signature s = add(TILEWISE_F32, 1, 1);
+    for (size_t i = 0; i + 2 < count; i++)
+        for (int64_t m = 0; m < 1032; m += m == 140 ? 870 : 1)
+            if (kernel_is_here(all[i], &s))
+                check_aligned(all[i], m);
+}
