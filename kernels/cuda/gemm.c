@@ -14,7 +14,7 @@
 /* What a plan is made for: multiprocessors and shared memory of an H100 or H200. On another GPU the
  * result is the same, the time may not be. */
 enum { PROCESSORS = 132, SHARED_BYTES = 227 * 1024, THREADS_MAX = 1024, SPLITS_MAX = 16 };
-enum { STEPS_PER_SPLIT_MIN = 4, FEW_ROWS = 32 };
+enum { STEPS_PER_SPLIT_MIN = 4, FEW_ROWS = 32, SKINNY_WAITS_MAX = 2 };
 
 /* A vector has no second step: choose the one that makes its elements a line. */
 static void make_matrices(struct cuda_gemm_problem *p)
@@ -103,29 +103,6 @@ static bool takes_any(enum cuda_gemm_family family, size_t tile)
     return by_element || tile + 1 == cuda_gemm_tile_count(family);
 }
 
-static size_t best_tile(enum cuda_gemm_family family, const struct cuda_gemm_problem *p,
-                        bool whole_chunks)
-{
-    size_t count = cuda_gemm_tile_count(family), best = count;
-    double least = INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        const struct cuda_gemm_tile *t = cuda_gemm_tile_of(family, i);
-        bool has_few_rows = t->m <= FEW_ROWS;
-        double cost = cost_of(t, p);
-        if (t->is_skinny || (!whole_chunks && !takes_any(family, i)))
-            continue;
-        if (has_few_rows && p->m > t->m)
-            continue;
-        if (has_few_rows) /* made for reading B once, at any number of blocks */
-            cost = t->m;
-        if (cost < least) {
-            least = cost;
-            best = i;
-        }
-    }
-    return best;
-}
-
 /* Where the tiles leave multiprocessors idle, parts of k fill them. A skinny tile keeps one busy by
  * itself, and the second pass over its parts takes as long as a small product. */
 static int splits_for(const struct cuda_gemm_tile *t, const struct cuda_gemm_problem *p)
@@ -142,6 +119,42 @@ static bool suits(const struct cuda_gemm_tile *t, const struct cuda_gemm_problem
 {
     bool along_k = p->a.column == 1 && p->b.row == 1;
     return !t->is_skinny || (p->m <= t->m && along_k && p->k % 8 == 0);
+}
+
+/* How often the warps of a skinny tile ask for all that fits into their registers and wait for it,
+ * one wave of blocks after another. The other tiles ask ahead. */
+static double waits_of(const struct cuda_gemm_tile *t, const struct cuda_gemm_problem *p)
+{
+    int splits = splits_for(t, p), in_flight = CUDA_GEMM_SKINNY_STEPS / (p->m > 8 ? 2 : 1);
+    double waves = ceil(blocks_of(t, p) * splits / room_for(t));
+    return waves * ceil((double)p->k / splits / t->k / in_flight);
+}
+
+static size_t best_tile(enum cuda_gemm_family family, const struct cuda_gemm_problem *p,
+                        bool whole_chunks)
+{
+    size_t count = cuda_gemm_tile_count(family), best = count;
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        const struct cuda_gemm_tile *t = cuda_gemm_tile_of(family, i);
+        bool has_few_rows = t->m <= FEW_ROWS;
+        double cost = cost_of(t, p);
+        if (!whole_chunks && !takes_any(family, i))
+            continue;
+        if (t->is_skinny && suits(t, p) && waits_of(t, p) <= SKINNY_WAITS_MAX)
+            return i;
+        if (t->is_skinny)
+            continue;
+        if (has_few_rows && p->m > t->m)
+            continue;
+        if (has_few_rows) /* made for reading B once, at any number of blocks */
+            cost = t->m;
+        if (cost < least) {
+            least = cost;
+            best = i;
+        }
+    }
+    return best;
 }
 
 struct cuda_gemm_plan cuda_gemm_plan(enum cuda_gemm_family family, size_t tile,

@@ -102,8 +102,8 @@ static int launch_skinny(const struct cuda_gemm_tile *tile, const struct cuda_ge
     bool along = p->a.column == 1 && p->b.row == 1;
     if (!along || p->k % 8 != 0 || x.a.aligned < MMA_CHUNK_BYTES || x.b.aligned < MMA_CHUNK_BYTES)
         return -ENOTSUP;
-    auto kernel =
-        p->m <= 8 ? gemm_skinny<skinny_shape<T, 1, 8>> : gemm_skinny<skinny_shape<T, 2, 4>>;
+    auto kernel = p->m <= 8 ? gemm_skinny<skinny_shape<T, 1, CUDA_GEMM_SKINNY_STEPS>>
+                            : gemm_skinny<skinny_shape<T, 2, CUDA_GEMM_SKINNY_STEPS / 2>>;
     return launch_with<float>(kernel, x, tile, p);
 }
 

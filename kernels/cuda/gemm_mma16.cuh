@@ -23,7 +23,7 @@ template <typename T> struct mma16 {
         { launch_tile<t64x64>(), launch_mma<t64x64, true> },
         { launch_tile<t32x64>(), launch_mma<t32x64, true> },
         { launch_tile<t16x64>(), launch_mma<t16x64, true> },
-        { launch_skinny_tile<skinny_shape<T, 2, 4>>(), launch_skinny<T> },
+        { launch_skinny_tile<skinny_shape<T, 2, CUDA_GEMM_SKINNY_STEPS / 2>>(), launch_skinny<T> },
         { launch_tile<t64x64>(), launch_mma<t64x64, false> },
     };
 };

@@ -53,6 +53,9 @@ struct cuda_gemm_tile {
     bool is_skinny; /* at most m rows, A and B along k in whole chunks of 16 bytes */
 };
 
+/* Steps of k that a warp of a skinny tile has in flight for up to 8 rows; half as many for 16. */
+enum { CUDA_GEMM_SKINNY_STEPS = 8 };
+
 enum cuda_gemm_family {
     CUDA_GEMM_F16,
     CUDA_GEMM_BF16,

@@ -330,3 +330,30 @@ Test(emulated_gemm, plan_fits_the_sizes)
     plan = cuda_gemm_plan(CUDA_GEMM_BF16, 0, &large, false);
     cr_expect_eq(plan.tile + 1, cuda_gemm_tile_count(CUDA_GEMM_BF16));
 }
+
+/* Against the tile that is chosen otherwise, on an H200: docs/results/h200-kernels.md. */
+Test(emulated_gemm, plan_is_skinny_where_it_waits_twice_at_most)
+{
+    static const struct {
+        int64_t m, n, k;
+        bool is_skinny;
+    } shapes[] = {
+        { 16, 512, 2048, true },    { 16, 1024, 4096, true },   { 16, 2048, 2048, true },
+        { 4, 2048, 2048, true },    { 4, 5632, 2048, true },    { 8, 4096, 4096, true },
+        { 1, 4096, 4096, true },    { 16, 5632, 2048, false },  { 16, 2048, 5632, false },
+        { 16, 11264, 4096, false }, { 16, 4096, 11264, false }, { 4, 4096, 14336, false },
+        { 1, 28672, 4096, false },  { 17, 512, 2048, false },
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        for (int along = 0; along < 2; along++)
+            for (int whole = 0; whole < 2; whole++) {
+                struct cuda_gemm_problem p = problem(shapes[i].m, shapes[i].n, shapes[i].k);
+                p.a.column = 1;
+                p.b.row = along;
+                struct cuda_gemm_plan plan =
+                    cuda_gemm_plan(CUDA_GEMM_BF16, CUDA_GEMM_ANY_TILE, &p, whole);
+                cr_expect_eq(cuda_gemm_tile_of(CUDA_GEMM_BF16, plan.tile)->is_skinny,
+                             shapes[i].is_skinny && along && whole, "%d x %d x %d", (int)p.m,
+                             (int)p.n, (int)p.k);
+            }
+}
