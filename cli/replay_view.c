@@ -198,20 +198,11 @@ static bool count_rest(struct replay_view *view, const struct plan_item *item)
     return false;
 }
 
-/* The library itself: it crashed or hung, or could not be timed for another reason than the budget.
- */
-static bool has_failed(const struct replay_view *view, size_t item, const struct result_case *row)
-{
-    bool planned = view->plan->items[item].fate == PLAN_MEASURE;
-    bool skipped = row->status == RESULT_SKIPPED && planned && !view->check_only &&
-                   strstr(row->reason, "--budget") == NULL;
-    return is_failure(row->status) || skipped;
-}
-
 static void print_remarks(const struct replay_view *view, size_t item,
-                          const struct result_case *row)
+                          const struct result_case *row, bool tried)
 {
-    if (has_failed(view, item, row))
+    /* the library itself crashed or hung, or could not be timed */
+    if (is_failure(row->status) || (tried && row->status == RESULT_SKIPPED))
         print_reproducer(view, item, NULL, true);
     if (row->slowed_share > 0)
         printf("      the device was slowed down (too hot, or held back) in %.0f %% of that time, "
@@ -231,7 +222,7 @@ static void print_remarks(const struct replay_view *view, size_t item,
                why_skipped);
 }
 
-void replay_view_case(void *context, size_t item, const struct result_case *row)
+void replay_view_case(void *context, size_t item, const struct result_case *row, bool tried)
 {
     struct replay_view *view = context;
     const struct plan_item *planned = &view->plan->items[item];
@@ -254,7 +245,7 @@ void replay_view_case(void *context, size_t item, const struct result_case *row)
         printf("  %s", result_status_name(row->status));
     }
     printf("%s%s\n", row->reason[0] ? "  " : "", row->reason);
-    print_remarks(view, item, row);
+    print_remarks(view, item, row, tried);
     fflush(stdout);
 }
 

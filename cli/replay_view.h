@@ -39,7 +39,7 @@ struct replay_view {
 
 /* Callbacks of struct replay_options; `context` is a struct replay_view. */
 void replay_view_start(void *context, const struct result_run *run, const char *capped);
-void replay_view_case(void *context, size_t item, const struct result_case *row);
+void replay_view_case(void *context, size_t item, const struct result_case *row, bool tried);
 void replay_view_progress(void *context, const struct replay_progress *progress);
 
 void replay_view_order(void *context, const struct result_order *row);

@@ -107,7 +107,7 @@ static enum status put_case(struct replay_state *r, size_t item)
         .candidates = candidates,
     };
     if (r->o->on_case)
-        r->o->on_case(r->o->context, item, &out);
+        r->o->on_case(r->o->context, item, &out, chosen && row->tried);
     return r->o->writer ? result_put_case(r->o->writer, &out) : ST_OK;
 }
 

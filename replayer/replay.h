@@ -33,9 +33,10 @@ struct replay_options {
     struct result_writer *writer;      /* NULL: none */
     const struct companion *companion; /* second baseline; NULL: none */
     const struct sequences *sequences; /* replayed in their order behind the cases; NULL: none */
-    /* Called in the parent after each step; may be NULL. */
+    /* Called in the parent after each step; may be NULL. tried: a process was asked to measure the
+     * case's baseline. */
     void (*on_start)(void *context, const struct result_run *run, const char *capped);
-    void (*on_case)(void *context, size_t item, const struct result_case *row);
+    void (*on_case)(void *context, size_t item, const struct result_case *row, bool tried);
     void (*on_progress)(void *context, const struct replay_progress *progress);
     void (*on_order)(void *context, const struct result_order *row);
     void *context;

@@ -159,6 +159,7 @@ static void run_baseline(struct replay_state *r, size_t item, double budget_s)
     struct measure_baseline_job job = baseline_job(r, item, budget_s);
     struct measure_baseline *out = &row->baseline;
     struct isolate_end end;
+    row->tried = true;
     serve(r, item, &(struct isolate_job){ measure_baseline, &job, sizeof job, out, sizeof *out },
           &end);
     if (end.status != RESULT_PASSED)

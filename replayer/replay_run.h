@@ -13,6 +13,7 @@
 struct replay_row {
     struct measure_screen screen;
     char unscreened[128]; /* why nothing is known */
+    bool tried;           /* to measure the baseline */
     struct measure_baseline baseline;
     struct measure_second second;
     struct kernel_times kernels; /* of the recorded call */

@@ -462,12 +462,13 @@ Test(replay, backend_that_does_not_open_is_an_error_with_its_remedy)
 }
 
 static size_t seen_cases, seen_steps, last_total;
+static bool was_tried[2];
 
-static void count_case(void *context, size_t item, const struct result_case *row)
+static void count_case(void *context, size_t item, const struct result_case *row, bool tried)
 {
     (void)context;
-    (void)item;
     seen_cases += row->calls == 10;
+    was_tried[item] = tried;
 }
 
 static void count_step(void *context, const struct replay_progress *progress)
@@ -489,4 +490,15 @@ Test(replay, tells_progress_and_rows)
     cr_assert_eq(seen_cases, 2);
     cr_assert_eq(seen_steps, 6);
     cr_assert_eq(last_total, 6);
+    cr_assert(was_tried[0] && was_tried[1]);
+}
+
+Test(replay, what_the_budget_leaves_out_was_not_tried)
+{
+    add_item(4, 100, PLAN_MEASURE), add_item(5, 50, PLAN_MEASURE);
+    struct replay_options options = options_for_test();
+    options.on_case = count_case;
+    options.budget_s = 1e-9;
+    run(options);
+    cr_assert(was_tried[0] && !was_tried[1]);
 }
