@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_BYTES_MAX = 60 };
+#include "replayer/candidate_name.h"
 
 static const char *missing_field(const struct tilewise_candidate *row)
 {
@@ -26,26 +26,16 @@ static const char *missing_field(const struct tilewise_candidate *row)
                             : NULL;
 }
 
-/* A name stands in lists with commas and in command lines. */
-static bool is_name(const char *name)
-{
-    size_t length = strlen(name);
-    return length > 0 && length <= NAME_BYTES_MAX &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+") ==
-               length;
-}
-
 static enum status check_fields(const struct candidates *c, const struct tilewise_candidate *row,
                                 const char *origin, struct fault *fault)
 {
     const char *missing = missing_field(row);
+    struct fault name;
     if (missing)
         return fault_set(fault, ST_INVALID, "%s: candidate '%s' lacks the required field '%s'",
                          origin, row->name ? row->name : "?", missing);
-    if (!is_name(row->name))
-        return fault_set(fault, ST_INVALID,
-                         "%s: the name '%.60s' is not 1 to %d letters, digits, '_', '-', '.', '+'",
-                         origin, row->name, NAME_BYTES_MAX);
+    if (candidate_name_check(row->name, &name) != ST_OK)
+        return fault_set(fault, name.status, "%s: %s", origin, name.text);
     if (strcmp(row->target, "cpu") != 0 && strcmp(row->target, "cuda") != 0)
         return fault_set(fault, ST_INVALID,
                          "%s: candidate '%s' has the target '%.20s': cpu or cuda", origin,

@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/candidate_name.h"
 #include "replayer/manifest_parts.h"
 #include "replayer/manifest_words.h"
 #include "traces/scalar.h"
 #include "traces/suggest.h"
 
-enum { WHEN_MAX = 32, NAME_BYTES_MAX = 60 };
+enum { WHEN_MAX = 32 };
 
 /* What is being read. */
 static struct {
@@ -201,13 +202,9 @@ static void begin_candidate(void)
 
 static enum status check_name(const char *name, struct fault *fault)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789_-.";
-    size_t length = strlen(name);
-    if (length == 0 || length > NAME_BYTES_MAX || strspn(name, letters) != length)
-        return fault_set(fault, ST_INVALID,
-                         "the name '%.60s' is not 1 to %d letters, digits, '_', '-' and '.'", name,
-                         NAME_BYTES_MAX);
+    enum status st = candidate_name_check(name, fault);
+    if (st != ST_OK)
+        return st;
     for (size_t i = 0; i < draft.manifest->ncandidates; i++)
         if (strcmp(draft.manifest->candidates[i]->row.name, name) == 0)
             return fault_set(fault, ST_INVALID, "the name '%s' is taken above", name);

@@ -71,7 +71,7 @@ Test(manifest, everything_is_read)
                           "          - f32: -1.5e3\n"
                           "          - u64: batch\n"
                           "      - { module: k, entry: g, grid: [1], args: [ { ptr: c } ] }\n"
-                          "  - name: second.one\n"
+                          "  - name: second.one+\n"
                           "    summary: y += x\n"
                           "    op: add\n"
                           "    types: { b: f64, c: f64 }\n"
@@ -262,9 +262,9 @@ Test(manifest, names_are_checked)
     snprintf(text, sizeof text, "%s%s", HEAD TYPES LAUNCH, HEAD TYPES LAUNCH);
     refuse(text, "15:5: the name 'one' is taken above");
     refuse("  - name: a b\n    summary: s\n    op: gemm\n" TYPES LAUNCH,
-           "8:5: the name 'a b' is not 1 to 60 letters, digits, '_', '-' and '.'");
+           "8:5: the name 'a b' is not 1 to 60 letters, digits, '_', '-', '.', '+'");
     refuse("  - name: ''\n    summary: s\n    op: gemm\n" TYPES LAUNCH,
-           "8:5: the name '' is not 1 to 60 letters, digits, '_', '-' and '.'");
+           "8:5: the name '' is not 1 to 60 letters, digits, '_', '-', '.', '+'");
 }
 
 Test(manifest, lists_are_limited)
