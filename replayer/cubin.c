@@ -118,7 +118,7 @@ static enum status check_parameters(const struct cubin_driver *driver, void *fun
         const char *word;
         size_t bytes;
     } types[] = {
-#define X(id, word, bytes, least, most) { word, bytes },
+#define X(id, word, kind, bytes, least, most) { word, bytes },
         CUBIN_TYPE_LIST(X)
 #undef X
     };

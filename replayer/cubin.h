@@ -28,21 +28,21 @@ struct cubin_module {
     struct cubin_binary *binaries;
 };
 
-/* X(id, word, bytes, least, most): type of a parameter, and the values of an expression that fit.
- */
+/* X(id, word, kind, bytes, least, most): type of a parameter, what its value is written as, and the
+ * values of an expression that fit. */
 #define CUBIN_TYPE_LIST(X)                                                                         \
-    X(PTR, "ptr", 8, INT64_MIN, INT64_MAX) /* bytes to add */                                      \
-    X(I8, "i8", 1, INT8_MIN, INT8_MAX)                                                             \
-    X(I16, "i16", 2, INT16_MIN, INT16_MAX)                                                         \
-    X(I32, "i32", 4, INT32_MIN, INT32_MAX)                                                         \
-    X(I64, "i64", 8, INT64_MIN, INT64_MAX)                                                         \
-    X(U32, "u32", 4, 0, UINT32_MAX)                                                                \
-    X(U64, "u64", 8, 0, INT64_MAX)                                                                 \
-    X(F32, "f32", 4, 0, 0)                                                                         \
-    X(F64, "f64", 8, 0, 0)
+    X(PTR, "ptr", pointer, 8, INT64_MIN, INT64_MAX) /* bytes to add */                             \
+    X(I8, "i8", integer, 1, INT8_MIN, INT8_MAX)                                                    \
+    X(I16, "i16", integer, 2, INT16_MIN, INT16_MAX)                                                \
+    X(I32, "i32", integer, 4, INT32_MIN, INT32_MAX)                                                \
+    X(I64, "i64", integer, 8, INT64_MIN, INT64_MAX)                                                \
+    X(U32, "u32", integer, 4, 0, UINT32_MAX)                                                       \
+    X(U64, "u64", integer, 8, 0, INT64_MAX)                                                        \
+    X(F32, "f32", real, 4, 0, 0)                                                                   \
+    X(F64, "f64", real, 8, 0, 0)
 
 enum cubin_type {
-#define X(id, word, bytes, least, most) CUBIN_##id,
+#define X(id, word, kind, bytes, least, most) CUBIN_##id,
     CUBIN_TYPE_LIST(X)
 #undef X
         CUBIN_TYPES

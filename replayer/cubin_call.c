@@ -195,7 +195,7 @@ static bool evaluate_args(const struct cubin_launch *launch, const struct cubin_
     static const struct {
         int64_t least, most;
     } ranges[] = {
-#define X(id, word, bytes, least, most) { least, most },
+#define X(id, word, kind, bytes, least, most) { least, most },
         CUBIN_TYPE_LIST(X)
 #undef X
     };

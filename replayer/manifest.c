@@ -86,7 +86,7 @@ static enum status parse_cluster(void *value, const char *text, size_t *at, stru
 /* ---- arguments ---- */
 
 static const enum cubin_type types[] = {
-#define X(id, word, bytes, least, most) CUBIN_##id,
+#define X(id, word, kind, bytes, least, most) CUBIN_##id,
     CUBIN_TYPE_LIST(X)
 #undef X
 };
@@ -285,16 +285,10 @@ static enum status take_candidate(void *context, struct fault *fault)
 /* ---- tables ---- */
 
 static const struct schema_field arg_fields[] = {
-    OWN("ptr", (void *)&types[CUBIN_PTR], parse_pointer),
-    OWN("offset", &draft.arg.value, parse_offset),
-    OWN("i8", (void *)&types[CUBIN_I8], parse_integer),
-    OWN("i16", (void *)&types[CUBIN_I16], parse_integer),
-    OWN("i32", (void *)&types[CUBIN_I32], parse_integer),
-    OWN("i64", (void *)&types[CUBIN_I64], parse_integer),
-    OWN("u32", (void *)&types[CUBIN_U32], parse_integer),
-    OWN("u64", (void *)&types[CUBIN_U64], parse_integer),
-    OWN("f32", (void *)&types[CUBIN_F32], parse_real),
-    OWN("f64", (void *)&types[CUBIN_F64], parse_real),
+#define X(id, word, kind, bytes, least, most) OWN(word, (void *)&types[CUBIN_##id], parse_##kind),
+    CUBIN_TYPE_LIST(X)
+#undef X
+        OWN("offset", &draft.arg.value, parse_offset),
     { 0 },
 };
 
