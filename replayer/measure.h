@@ -145,8 +145,6 @@ struct measure_candidate {
 void measure_candidate(void *job, void *message);
 /* init() of a candidate, once per process. False: it refused. */
 bool measure_begin_candidate(const struct tilewise_candidate *c);
-/* init() of a candidate, once per process. False: it refused. */
-bool measure_begin_candidate(const struct tilewise_candidate *c);
 /* One without numbers, and why. */
 void measure_no_candidate(struct measure_candidate *out, enum result_status status,
                           const char *reason);
