@@ -96,8 +96,14 @@ void checklist_cutile(struct check_finding *f, const struct check_context *c)
     char *argv[] = { (char *)c->python, "-c", (char *)versions_of_cutile, NULL };
     char text[256], package[48] = "", compiler[48] = "", path[160] = "";
     int major = 0, minor = 0, driver = c->cuda.driver_version;
-    if (checks_run(argv, NULL, STDOUT_FILENO, text, sizeof text) != 0 ||
-        sscanf(text, "%47s %47s %159s", package, compiler, path) != 3) {
+    int status = checks_run(argv, NULL, STDOUT_FILENO, CHECKS_RUN_S_MAX, text, sizeof text);
+    if (status == CHECKS_LATE) {
+        checks_found(f, "%.100s did not answer within %d s", c->python, CHECKS_RUN_S_MAX);
+        checks_advise(f, CHECK_MISSING, "run it by hand to see what it waits for; %s",
+                      install_cutile);
+        return;
+    }
+    if (status != 0 || sscanf(text, "%47s %47s %159s", package, compiler, path) != 3) {
         checks_found(f, "%.100s does not run", c->python);
         checks_advise(f, CHECK_MISSING, "%s", install_cutile);
         return;

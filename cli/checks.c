@@ -6,17 +6,22 @@
 #include <limits.h>
 #include <link.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/shim.h"
+#include "replayer/clock.h"
 #include "replayer/isolate.h"
 
 enum { SPACE_WANTED_MIB = 256 };
@@ -97,37 +102,75 @@ static bool find_library(const char *const *names, char path[PATH_MAX])
     return end.status == RESULT_PASSED && path[0];
 }
 
-int checks_run(char *const argv[], const char *preload, int stream, char *text, size_t text_bytes)
+/* Become the program, alone in its group: what it starts can be ended with it. */
+static _Noreturn void become(char *const argv[], const char *preload, int stream, int output)
+{
+    int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* Ctrl-C does not reach that group */
+    if (preload)
+        setenv("LD_PRELOAD", preload, 1);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        dup2(fd == stream ? output : nowhere, fd);
+    execvp(argv[0], argv);
+    _exit(127);
+}
+
+/* The beginning of what comes before the other side closes. False: the time is up. */
+static bool read_until(double end_s, int fd, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    for (double left_s; (left_s = end_s - clock_now_s()) > 0;) {
+        char rest[256]; /* a program that is stopped from writing would not end well */
+        struct pollfd input = { .fd = fd, .events = POLLIN };
+        if (poll(&input, 1, (int)(left_s * 1000) + 1) <= 0)
+            continue; /* interrupted, or late */
+        bool keep = used + 1 < text_bytes;
+        ssize_t bytes =
+            read(fd, keep ? text + used : rest, keep ? text_bytes - 1 - used : sizeof rest);
+        if (bytes <= 0)
+            return true;
+        used += keep ? (size_t)bytes : 0;
+        text[used] = '\0';
+    }
+    return false;
+}
+
+static bool wait_until(double end_s, pid_t child, int *status)
+{
+    const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
+    while (waitpid(child, status, WNOHANG) != child) {
+        if (clock_now_s() >= end_s)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+int checks_run(char *const argv[], const char *preload, int stream, double seconds, char *text,
+               size_t text_bytes)
 {
     int fds[2], status = -1;
+    double end_s = clock_now_s() + seconds;
     text[0] = '\0';
     if (pipe2(fds, O_CLOEXEC) < 0)
         return -1;
     pid_t child = fork();
-    if (child == 0) {
-        int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (preload)
-            setenv("LD_PRELOAD", preload, 1);
-        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-            dup2(fd == stream ? fds[1] : nowhere, fd);
-        execvp(argv[0], argv);
-        _exit(127);
-    }
+    if (child == 0)
+        become(argv, preload, stream, fds[1]);
     close(fds[1]);
-    size_t used = 0;
-    ssize_t bytes = child > 0 ? 1 : 0;
-    while (bytes > 0) {
-        char rest[256]; /* a program that is stopped from writing would not end well */
-        bool keep = used + 1 < text_bytes;
-        bytes = read(fds[0], keep ? text + used : rest, keep ? text_bytes - 1 - used : sizeof rest);
-        used += keep && bytes > 0 ? (size_t)bytes : 0;
-    }
+    if (child > 0)
+        setpgid(child, child); /* whoever comes first */
+    bool ended = child < 0 ||
+                 (read_until(end_s, fds[0], text, text_bytes) && wait_until(end_s, child, &status));
     close(fds[0]);
-    text[used] = '\0';
     text[strcspn(text, "\n")] = '\0';
-    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)
-               ? WEXITSTATUS(status)
-               : -1;
+    if (!ended) {
+        kill(-child, SIGKILL);
+        waitpid(child, &status, 0);
+        return CHECKS_LATE;
+    }
+    return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* Recording */
@@ -136,7 +179,10 @@ int checks_run(char *const argv[], const char *preload, int stream, char *text, 
 static bool preloads(const char *shim, char *complaint, size_t complaint_bytes)
 {
     char *argv[] = { "/proc/self/exe", "--version", NULL };
-    int status = checks_run(argv, shim, STDERR_FILENO, complaint, complaint_bytes);
+    int status =
+        checks_run(argv, shim, STDERR_FILENO, CHECKS_RUN_S_MAX, complaint, complaint_bytes);
+    if (status != 0 && complaint[0] == '\0')
+        snprintf(complaint, complaint_bytes, "a program that has it preloaded does not end well");
     return status == 0 && complaint[0] == '\0';
 }
 

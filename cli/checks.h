@@ -78,7 +78,10 @@ void checks_advise(struct check_finding *f, enum check_state state, const char *
 
 /* Run a program and keep the beginning of what it writes to `stream` (STDOUT_FILENO or
  * STDERR_FILENO), the first line of it. Returns its exit status; -1 if it could not be run or a
- * signal ended it. `preload`: for LD_PRELOAD, or NULL. */
-int checks_run(char *const argv[], const char *preload, int stream, char *text, size_t text_bytes);
+ * signal ended it; CHECKS_LATE if it, or what it started and left writing, had to be ended after
+ * `seconds`. `preload`: for LD_PRELOAD, or NULL. */
+enum { CHECKS_LATE = -2, CHECKS_RUN_S_MAX = 20 }; /* a Python on a cold disk takes seconds */
+int checks_run(char *const argv[], const char *preload, int stream, double seconds, char *text,
+               size_t text_bytes);
 
 #endif

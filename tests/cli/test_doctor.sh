@@ -32,6 +32,12 @@ same_checks() {
     cut -d'|' -f1 "$rows" | diff - "$work/text"
 }
 
+# A Python that never answers is waited for while the rest is tested.
+printf '#!/bin/sh\nsleep 600\n' >"$work/hangs"
+chmod +x "$work/hangs"
+"$TILEWISE" doctor --device=cpu --python="$work/hangs" "$work" >"$work/hung" &
+hung=$!
+
 # A machine with a CPU alone, as far as this one is one.
 check "a CPU is enough for work on a CPU" doctor --device=cpu
 check "text and JSON list the same rows" same_checks
@@ -85,6 +91,9 @@ check "an output directory that is not writable is missing" equal \
     "$(as_nobody "$TILEWISE" doctor --device=cpu "$work/closed" | awk '$2 == "output" { print $1 }')" missing
 check "no probe file stays behind" equal "$(ls -A "$work/closed")" ""
 check "no such directory is missing" exits 1 "$TILEWISE" doctor --device=cpu "$work/nowhere"
+
+wait $hung
+check "a Python that hangs is given up" grep -Eq "^optional +cutile .*hangs did not answer within 20 s" "$work/hung"
 
 # A simulated GPU, and a Python that has what cuTile needs.
 if [ ! -e "$fake/lib/libcublas.so.13" ]; then

@@ -90,17 +90,32 @@ Test(selftest, a_call_that_fails_has_no_time)
     cr_assert_str_eq(test.text, "the library's product cannot be timed");
 }
 
+static const double patient_s = 600;
+
 Test(selftest, the_first_line_of_a_program_is_kept)
 {
     char text[8];
     char *lines[] = { "sh", "-c", "echo one two three; echo four; exit 3", NULL };
-    cr_assert_eq(checks_run(lines, NULL, STDOUT_FILENO, text, sizeof text), 3);
+    cr_assert_eq(checks_run(lines, NULL, STDOUT_FILENO, patient_s, text, sizeof text), 3);
     cr_assert_str_eq(text, "one two");
     char *complain[] = { "sh", "-c", "echo lost; echo kept >&2", NULL };
-    cr_assert_eq(checks_run(complain, NULL, STDERR_FILENO, text, sizeof text), 0);
+    cr_assert_eq(checks_run(complain, NULL, STDERR_FILENO, patient_s, text, sizeof text), 0);
     cr_assert_str_eq(text, "kept");
     char *dies[] = { "sh", "-c", "kill -9 $$", NULL };
-    cr_assert_eq(checks_run(dies, NULL, STDOUT_FILENO, text, sizeof text), -1);
+    cr_assert_eq(checks_run(dies, NULL, STDOUT_FILENO, patient_s, text, sizeof text), -1);
     char *none[] = { "/no/such/program", NULL };
-    cr_assert_eq(checks_run(none, NULL, STDOUT_FILENO, text, sizeof text), 127);
+    cr_assert_eq(checks_run(none, NULL, STDOUT_FILENO, patient_s, text, sizeof text), 127);
+}
+
+Test(selftest, a_program_that_does_not_end_is_ended)
+{
+    char text[8];
+    char *silent[] = { "sleep", "600", NULL };
+    cr_assert_eq(checks_run(silent, NULL, STDOUT_FILENO, 0.1, text, sizeof text), CHECKS_LATE);
+    char *closes[] = { "sh", "-c", "exec >&-; sleep 600", NULL };
+    cr_assert_eq(checks_run(closes, NULL, STDOUT_FILENO, 0.1, text, sizeof text), CHECKS_LATE);
+    char *talks[] = { "yes", NULL };
+    cr_assert_eq(checks_run(talks, NULL, STDOUT_FILENO, 0.1, text, sizeof text), CHECKS_LATE);
+    char *leaves[] = { "sh", "-c", "sleep 600 &", NULL };
+    cr_assert_eq(checks_run(leaves, NULL, STDOUT_FILENO, 0.1, text, sizeof text), CHECKS_LATE);
 }
