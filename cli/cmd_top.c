@@ -98,9 +98,11 @@ static void print_gpu(const struct live_view *v, const struct page *p)
         line(p, "GPU time: not measured");
         return;
     }
-    line(p, "GPU time: %s windows of %s together, busy %s of that; kernels %s, without a record %s",
-         words_count(g->windows), words_ns((double)g->window_ns),
-         words_share(g->window_ns ? (double)g->busy_ns / (double)g->window_ns : NAN),
+    line(p,
+         "GPU time: %s windows of %s together stand for %s, busy %s of that; kernels %s, "
+         "without a record %s",
+         words_count(g->windows), words_ns((double)g->window_ns), words_ns((double)v->gpu_ns),
+         words_share(v->gpu_ns ? (double)v->gpu_busy_ns / (double)v->gpu_ns : NAN),
          words_count(g->launches), words_count(g->dropped));
 }
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "analysis/shape.h"
+#include "traces/gpubusy.h"
 
 enum { FILES_MAX = 4096 };
 
@@ -23,8 +24,10 @@ struct file {
     struct reader *reader; /* NULL: could not be opened so far */
     struct sums *sums;     /* per signature of the reader */
     size_t nsums;
-    uint64_t end_ns, before_ns; /* of the last frame; at the poll before */
-    struct gpu_totals gpu;
+    uint64_t end_ns, before_ns;     /* of the last frame; at the poll before */
+    uint32_t shard;                 /* of the last frame */
+    struct gpu_totals closed, open; /* of the shards before; of that one so far */
+    struct gpubusy busy;
     uint64_t kernel_ns;
 };
 
@@ -121,6 +124,20 @@ static bool reserve(struct file *f)
     return true;
 }
 
+static void add_gpu(struct file *f, const struct reader_frame *frame)
+{
+    if (frame->shard != f->shard) {
+        gpubusy_end_shard(&f->busy);
+        gpu_totals_add(&f->closed, &f->open);
+        f->open = (struct gpu_totals){ 0 };
+        f->shard = frame->shard;
+    }
+    for (size_t i = 0; i < frame->ngpu_windows; i++)
+        gpubusy_add(&f->busy, &frame->gpu_windows[i]);
+    if (frame->gpu_totals)
+        f->open = *frame->gpu_totals;
+}
+
 static void add_frame(struct file *f, const struct reader_frame *frame)
 {
     for (size_t run = 0; run < frame->nevents; run++) {
@@ -142,8 +159,7 @@ static void add_frame(struct file *f, const struct reader_frame *frame)
         f->sums[k->signature].gpu_calls += k->calls;
         f->sums[k->signature].gpu_ns += k->sum_ns;
     }
-    if (frame->gpu_totals)
-        f->gpu = *frame->gpu_totals;
+    add_gpu(f, frame);
     f->end_ns = frame->end_ns;
 }
 
@@ -177,6 +193,17 @@ static double age_of(const struct reader_shard *shard)
     return fmax((double)now.tv_sec + (double)now.tv_nsec * 1e-9 - then_s, 0);
 }
 
+static void view_gpu(struct live_view *v, const struct file *f)
+{
+    struct gpubusy busy = f->busy; /* as if the file ended here */
+    gpubusy_end_shard(&busy);
+    gpu_totals_add(&v->gpu, &f->closed);
+    gpu_totals_add(&v->gpu, &f->open);
+    v->gpu_busy_ns += busy.busy_ns;
+    v->gpu_ns += busy.stands_for_ns;
+    v->kernel_ns += f->kernel_ns;
+}
+
 static void view_file(struct live_view *v, const struct file *f)
 {
     size_t shards, damage;
@@ -194,13 +221,7 @@ static void view_file(struct live_view *v, const struct file *f)
         if (f->end_ns)
             v->age_s = fmin(v->age_s, age_of(&shard[i])); /* fmin drops a NaN */
     }
-    v->kernel_ns += f->kernel_ns;
-    v->gpu.launches += f->gpu.launches;
-    v->gpu.records += f->gpu.records;
-    v->gpu.dropped += f->gpu.dropped;
-    v->gpu.windows += f->gpu.windows;
-    v->gpu.window_ns += f->gpu.window_ns;
-    v->gpu.busy_ns += f->gpu.busy_ns;
+    view_gpu(v, f);
 }
 
 static size_t add_rows(struct live *l, const struct file *f, size_t used)

@@ -30,7 +30,8 @@ struct live_view {
     double calls_per_s;
     double age_s; /* of the newest frame; NaN: there is none */
     struct gpu_totals gpu;
-    uint64_t kernel_ns; /* of all kernels in windows, those of no recorded call too */
+    uint64_t gpu_busy_ns, gpu_ns; /* of the time that windows stand for (traces/gpubusy.h) */
+    uint64_t kernel_ns;           /* of all kernels in windows, those of no recorded call too */
     size_t nrows;
     struct live_row *rows; /* by live_time_ns, largest first; live until the next poll */
 };

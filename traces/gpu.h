@@ -62,6 +62,17 @@ struct gpu_totals {
     uint64_t windows, window_ns, busy_ns;
 };
 
+static inline void gpu_totals_add(struct gpu_totals *sum, const struct gpu_totals *t)
+{
+    sum->launches += t->launches;
+    sum->records += t->records;
+    sum->dropped += t->dropped;
+    sum->untimed += t->untimed;
+    sum->windows += t->windows;
+    sum->window_ns += t->window_ns;
+    sum->busy_ns += t->busy_ns;
+}
+
 /* What a stream worked at. */
 enum gpu_work { GPU_KERNEL, GPU_COPY, GPU_FILL };
 

@@ -9,9 +9,6 @@
 
 enum { KERNELS_MAX = 1 << 16 };
 
-/* Of the normal distribution, for a two-sided interval of 95 %. */
-#define QUANTILE_95 1.959963984540054
-
 struct pair {
     uint32_t name, signature;
 };
@@ -114,38 +111,6 @@ static void add_intervals(struct gpubook *g, const struct gpu_intervals *v)
     }
 }
 
-static void weigh_window(struct gpubook *g, const struct gpu_window *before,
-                         const struct gpu_window *w, const struct gpu_window *after)
-{
-    uint64_t stands_for_ns = gpu_window_stands_for_ns(before, w, after);
-    uint64_t length_ns = w->end_ns - w->begin_ns;
-    if (length_ns == 0)
-        return;
-    uint64_t busy_ns = (uint64_t)((unsigned __int128)w->busy_ns * stands_for_ns / length_ns);
-    g->bb += (unsigned __int128)busy_ns * busy_ns;
-    g->bw += (unsigned __int128)busy_ns * stands_for_ns;
-    g->ww += (unsigned __int128)stands_for_ns * stands_for_ns;
-    g->nwindows++;
-    g->stands_for_ns += stands_for_ns;
-    g->busy_ns += busy_ns;
-}
-
-/* A window counts when the next one is known, or the end of the shard (NULL). */
-static void next_window(struct gpubook *g, const struct gpu_window *next)
-{
-    struct gpu_window *before = g->nrecent > 1 ? &g->recent[0] : NULL;
-    if (g->nrecent > 0)
-        weigh_window(g, before, &g->recent[g->nrecent - 1], next);
-    if (!next) {
-        g->nrecent = 0;
-        return;
-    }
-    if (g->nrecent == 2)
-        g->recent[0] = g->recent[1];
-    g->nrecent += g->nrecent < 2;
-    g->recent[g->nrecent - 1] = *next;
-}
-
 enum status gpubook_add(struct gpubook *g, struct intern *names, const struct reader *r,
                         const struct reader_frame *frame, const uint32_t *index)
 {
@@ -153,7 +118,7 @@ enum status gpubook_add(struct gpubook *g, struct intern *names, const struct re
     for (size_t i = 0; st == ST_OK && i < frame->nkernels; i++)
         st = add_kernel(g, names, r, &frame->kernels[i], index);
     for (size_t i = 0; i < frame->ngpu_windows; i++)
-        next_window(g, &frame->gpu_windows[i]);
+        gpubusy_add(&g->busy, &frame->gpu_windows[i]);
     for (size_t i = 0; i < frame->nintervals; i++)
         add_intervals(g, &frame->intervals[i]);
     if (frame->gpu_totals && frame->gpu_totals->launches >= g->open.launches)
@@ -163,34 +128,11 @@ enum status gpubook_add(struct gpubook *g, struct intern *names, const struct re
 
 void gpubook_end_shard(struct gpubook *g)
 {
-    struct gpu_totals *sum = &g->closed;
-    next_window(g, NULL);
-    sum->launches += g->open.launches;
-    sum->records += g->open.records;
-    sum->dropped += g->open.dropped;
-    sum->untimed += g->open.untimed;
-    sum->windows += g->open.windows;
-    sum->window_ns += g->open.window_ns;
-    sum->busy_ns += g->open.busy_ns;
+    gpubusy_end_shard(&g->busy);
+    gpu_totals_add(&g->closed, &g->open);
     g->open = (struct gpu_totals){ 0 };
     g->timeline.streams += g->open_streams;
     g->open_streams = 0;
-}
-
-/* Ratio estimate over windows: sum of busy time over sum of time, and how far it scatters. */
-static void make_share(const struct gpubook *g, struct summary_gpu *gpu)
-{
-    gpu->busy_share = gpu->busy_lo = gpu->busy_hi = NAN;
-    if (g->stands_for_ns == 0)
-        return;
-    double n = (double)g->nwindows, share = (double)g->busy_ns / (double)g->stands_for_ns;
-    gpu->busy_share = share;
-    if (g->nwindows < 2)
-        return;
-    double squares = (double)g->bb - 2 * share * (double)g->bw + share * share * (double)g->ww;
-    double error = sqrt(fmax(0, squares) * n / (n - 1)) / (double)g->stands_for_ns;
-    gpu->busy_lo = fmax(0, share - QUANTILE_95 * error);
-    gpu->busy_hi = share + QUANTILE_95 * error;
 }
 
 static int compare_kernels(const void *left, const void *right)
@@ -267,7 +209,7 @@ enum status gpubook_make(struct gpubook *g, struct summary *s, const uint32_t *n
     if (s->nkernels)
         qsort(s->kernels, s->nkernels, sizeof *s->kernels, compare_kernels);
     s->gpu.totals = g->closed;
-    make_share(g, &s->gpu);
+    s->gpu.busy_share = gpubusy_share(&g->busy, &s->gpu.busy_lo, &s->gpu.busy_hi);
     return ST_OK;
 }
 

@@ -8,6 +8,7 @@
 #define TILEWISE_TRACES_GPUBOOK_H
 
 #include "traces/buffer.h"
+#include "traces/gpubusy.h"
 #include "traces/intern.h"
 #include "traces/summary.h"
 
@@ -20,11 +21,7 @@ struct gpubook {
     uint32_t open_streams;     /* of the open shard so far */
     struct summary_gpu timeline;    /* its counts alone */
     struct gpu_totals closed, open; /* of the shards before, of the open one so far */
-    struct gpu_window recent[2];    /* of the open shard: the two windows read last */
-    uint32_t nrecent;
-    /* Over windows: w the time that one stands for, b its part that was busy, in ns. */
-    unsigned __int128 bb, bw, ww;
-    uint64_t nwindows, stands_for_ns, busy_ns;
+    struct gpubusy busy;
 };
 
 void gpubook_free(struct gpubook *g);

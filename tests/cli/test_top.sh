@@ -21,6 +21,21 @@ cp "$TILEWISE_SOURCE/traces/samples/jax.twt" "$work/j"
 check "as many shapes as asked for" test "$(top --lines 3 "$work/j" | grep -c '^gemm ')" -eq 3
 check "GPU time" prints '^GPU time: 19 windows of .*; kernels 2,345, without a record 0$' top "$work/j"
 
+# Busy, windows and kernels of all samples, one by one and merged, as the report has them.
+gpu_of() { sed -nE "s/^GPU time: (.*) windows .* busy ([0-9.]+ %) of that; kernels (.*), without.*/\1 \2 \3/p"; }
+gpu_of_report() { sed -nE "s/^GPU: (.*) kernels in (.*) windows .* busy ([0-9.]+ %) .*/\2 \3 \1/p"; }
+agrees() {
+    rm -rf "$work/one" && mkdir "$work/one" && cp "$1" "$work/one"
+    top --once "$work/one" | gpu_of >"$work/seen"
+    "$TILEWISE" report "$1" | gpu_of_report >"$work/reported"
+    cat "$work/seen" "$work/reported"
+    [ -s "$work/seen" ] && cmp "$work/seen" "$work/reported"
+}
+"$TILEWISE" merge -o "$work/merged.twt" "$TILEWISE_SOURCE"/traces/samples/*.twt
+for sample in "$TILEWISE_SOURCE"/traces/samples/*.twt "$work/merged.twt"; do
+    check "GPU time of $(basename "$sample" .twt) is the report's" agrees "$sample"
+done
+
 # In a graph a call takes the host no time: hot is what keeps the GPU busy.
 mkdir "$work/d"
 cp "$TILEWISE_SOURCE/traces/samples/llm-decode-graph.twt" "$work/d"
