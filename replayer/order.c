@@ -41,8 +41,6 @@ struct stage {
     struct order_fillers fillers;
     size_t filler_kernels;
     double end_ns; /* of the budget */
-    bool is_paced; /* calls wait as long as the device did */
-    double due_ns; /* when the device will be done with what it was given, if all is as recorded */
     unsigned arm;
     struct part *alone; /* only this one is called; NULL: a filler */
 };
@@ -81,23 +79,12 @@ static int fill(struct stage *g, size_t step)
                             p ? p->activation_bytes : 0);
 }
 
-/* Wait as long as the device waited for the application. */
-static void keep_pace(struct stage *g, const struct sequence_step *step)
-{
-    g->due_ns = fmax(g->due_ns, clock_now_ns(NULL)) + step->gap_ns;
-    while (clock_now_ns(NULL) < g->due_ns)
-        continue;
-    g->due_ns += step->ns;
-}
-
 static int pass(void *context)
 {
     struct stage *g = context;
     const struct sequence *s = g->job->sequence;
     int failed = 0;
     for (size_t i = 0; i < s->count && !failed; i++) {
-        if (g->is_paced)
-            keep_pace(g, &s->steps[i]);
         if (is_filler(g, i)) {
             failed = fill(g, i);
             continue;
@@ -122,7 +109,6 @@ static struct backend_burst burst_of(struct stage *g, uint64_t passes)
     for (size_t i = 0; i < g->nparts; i++)
         g->parts[i].next = 0; /* the same buffers in every burst */
     order_filler_rewind(&g->fillers);
-    g->due_ns = 0;
     return (struct backend_burst){ pass,   g,
                                    passes, g->arm,
                                    false,  in_graph ? BACKEND_IN_A_GRAPH : BACKEND_CALL_BY_CALL };
@@ -376,17 +362,13 @@ static bool attribute(struct stage *g, const struct backend_kernel *kernel, size
     return true;
 }
 
-/* After the timing: see backend->kernels. Where calls are work on the host, nothing is known. What
- * was launched call by call has its recorded pace here only: a pass that waits for the host is no
- * shorter with quicker kernels, and its ratio is about busy time. */
+/* After the timing: see backend->kernels. Where calls are work on the host, nothing is known. */
 static void time_kernels(struct stage *g)
 {
-    const struct sequence *s = g->job->sequence;
     size_t count = 0;
     if (g->backend->kernels == NULL)
         return;
     g->arm = ARM_BASE;
-    g->is_paced = s->is_kernel_time && !s->in_graph;
     struct backend_burst burst = burst_of(g, PASSES);
     const struct backend_kernel *kernels =
         count_kernels(g) ? g->backend->kernels(g->leader, &burst, &count) : NULL;

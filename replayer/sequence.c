@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replayer/sequence.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 
 static const double enough_share = 0.8;  /* of the recorded time: then no more stretches */
 static const double little_share = 0.01; /* what is not worth one */
-static const double gap_ns_max = 200e3;  /* longer waits are replayed as this */
 
 struct search {
     const struct plan *plan;
@@ -20,7 +18,6 @@ struct search {
     int64_t *item_of; /* per signature of the reader, plus 2; 0: not looked up */
     size_t nitems_of;
     struct sequence_track track;
-    uint64_t end_ns; /* of the interval before on the track; 0: it is the first */
     struct sequence_kinds kinds;
 };
 
@@ -116,9 +113,6 @@ static void add_interval(struct search *in, const struct timeline_interval *v)
         step_of(in, v->signature, reader_string(in->reader, v->name), v->work);
     struct sequence_step *before = t->count ? &t->steps[t->count - 1] : NULL;
     step.ns = (double)(v->end_ns - v->start_ns);
-    if (in->end_ns && v->start_ns > in->end_ns)
-        step.gap_ns = fmin((double)(v->start_ns - in->end_ns), gap_ns_max);
-    in->end_ns = v->end_ns;
     bool goes_on =
         v->signature != GPU_NO_SIGNATURE && !v->is_first && before && before->item == step.item;
     t->graphs += v->in_graph && !goes_on && t->count < SEQUENCE_TRACK_MAX;
@@ -158,7 +152,6 @@ static enum status read_timeline(struct search *in, const char *path, struct fau
     while (st == ST_OK && (st = timeline_next(t, &w, fault)) == ST_OK)
         for (size_t i = 0; st == ST_OK && i < w.nstreams; i++) {
             in->track.count = in->track.graphs = 0;
-            in->end_ns = 0;
             for (size_t k = 0; k < w.streams[i].count; k++)
                 add_interval(in, &w.streams[i].interval[k]);
             st = end_track(in, true, w.streams[i].stream, pid_of(in->reader, w.shard));

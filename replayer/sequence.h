@@ -15,7 +15,6 @@ enum { SEQUENCE_STEPS_MAX = 4096, SEQUENCES_MAX = 4, SEQUENCE_FILLER = -1 };
 struct sequence_step {
     int64_t item;    /* of the plan; SEQUENCE_FILLER: it cannot be replayed */
     double ns;       /* recorded: all kernels of the call, or the call */
-    double gap_ns;   /* the stream was idle for so long before it */
     bool reads;      /* a filler that reads much more than it writes: attention, a reduction */
     uint64_t symbol; /* the same work has the same symbol */
 };

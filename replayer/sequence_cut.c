@@ -85,12 +85,9 @@ static struct sequence *take(const struct sequence_track *t, const struct sequen
     strncpy(s->source, t->source, sizeof s->source - 1);
     for (size_t i = 0; i < p->period; i++) {
         s->steps[i] = t->steps[p->start + i];
-        s->steps[i].ns = s->steps[i].gap_ns = 0;
-        for (size_t r = 0; r < p->repeats; r++) {
-            const struct sequence_step *one = &t->steps[p->start + r * p->period + i];
-            s->steps[i].ns += one->ns / (double)p->repeats;
-            s->steps[i].gap_ns += one->gap_ns / (double)p->repeats;
-        }
+        s->steps[i].ns = 0;
+        for (size_t r = 0; r < p->repeats; r++)
+            s->steps[i].ns += t->steps[p->start + r * p->period + i].ns / (double)p->repeats;
     }
     add_up(s);
     return s;
@@ -122,11 +119,8 @@ static void add(struct sequence_kinds *kinds, struct sequence *b)
         if (turn == a->count || a->is_kernel_time != b->is_kernel_time)
             continue;
         double part = (double)b->repeats / (double)(a->repeats + b->repeats);
-        for (size_t i = 0; i < a->count; i++) {
-            const struct sequence_step *one = &b->steps[(i + turn) % a->count];
-            a->steps[i].ns += part * (one->ns - a->steps[i].ns);
-            a->steps[i].gap_ns += part * (one->gap_ns - a->steps[i].gap_ns);
-        }
+        for (size_t i = 0; i < a->count; i++)
+            a->steps[i].ns += part * (b->steps[(i + turn) % a->count].ns - a->steps[i].ns);
         a->repeats += b->repeats;
         add_up(a);
         sequence_free(b);

@@ -69,8 +69,7 @@ static inline void end(struct writer *w, uint64_t calls)
     cr_assert_eq(writer_close(w, &counters, 100000000), ST_OK);
 }
 
-static bool eager;            /* launched call by call; else by a graph */
-static uint32_t gap_ns = 320; /* between two kernels */
+static bool eager; /* launched call by call; else by a graph */
 
 /* Work of a window, in letters: s small (1 kernel), a attention, l large (2 kernels); of a graph.
  */
@@ -96,7 +95,7 @@ static inline void write_window(struct writer *w, const char *work)
                                  : 4u);
              k++) {
             v[n++] = (struct gpu_interval){ at, 64000, length[k], k };
-            at += length[k] + gap_ns;
+            at += length[k] + 320;
         }
     struct gpu_window window = { start / 2, at, at - start, n, n, 0 };
     cr_assert_eq(writer_gpu_window(w, &window), ST_OK);

@@ -2,8 +2,6 @@
  *
  * Replay in the recorded order, on a simulated device.
  */
-#include <time.h>
-
 #include "order_fixture.h"
 #include "replayer/replay.h"
 
@@ -29,23 +27,6 @@ static void own_close(struct backend_session *session)
     free(session);
 }
 
-/* The two calls of the host that were closest to each other in the bursts of the recorded calls. */
-struct pace {
-    double last_ns, closest_ns;
-};
-static struct pace timed = { 0, INFINITY }, profiled = { 0, INFINITY }, *watch;
-
-static void called(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    double ns = (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-    if (watch && watch->last_ns > 0)
-        watch->closest_ns = fmin(watch->closest_ns, ns - watch->last_ns);
-    if (watch)
-        watch->last_ns = ns;
-}
-
 static void takes(const char *name, double ns)
 {
     if (nran < sizeof ran / sizeof *ran)
@@ -57,7 +38,6 @@ static void takes(const char *name, double ns)
 static int own_baseline(struct backend_session *session, size_t index,
                         const struct tilewise_args *args)
 {
-    called();
     takes("gemm", 100.0 * (double)session->signature.m);
     if (session->signature.m > 8)
         takes("reduce", 50);
@@ -69,12 +49,10 @@ static int own_baseline(struct backend_session *session, size_t index,
                : ref_candidate.run(&ref_candidate, &session->signature, args);
 }
 
-static double make_calls(const struct backend_burst *burst, struct pace *pace)
+static double make_calls(const struct backend_burst *burst)
 {
     double start_ns = clock_ns;
     int failed = 0;
-    watch = burst->arm == 0 ? pace : NULL;
-    pace->last_ns = 0;
     for (uint64_t i = 0; i < burst->calls; i++)
         failed |= burst->step(burst->context);
     return failed ? NAN : clock_ns - start_ns;
@@ -83,7 +61,7 @@ static double make_calls(const struct backend_burst *burst, struct pace *pace)
 static double own_burst(struct backend_session *session, const struct backend_burst *burst)
 {
     (void)session;
-    return make_calls(burst, &timed);
+    return make_calls(burst);
 }
 
 static const struct backend_kernel *own_kernels(struct backend_session *session,
@@ -91,7 +69,7 @@ static const struct backend_kernel *own_kernels(struct backend_session *session,
 {
     (void)session;
     nran = 0;
-    double ns = make_calls(burst, &profiled);
+    double ns = make_calls(burst);
     *count = nran;
     return ns > 0 ? ran : NULL;
 }
@@ -102,7 +80,6 @@ static int own_touch(struct backend_session *session, const struct backend_touch
     (void)session;
     cr_assert_leq(touch->at, touch->region_bytes);
     cr_assert_eq(touch->at % 256, 0);
-    called();
     takes("touch", 20 + (double)(touch->bytes + touch->hot_bytes));
     return 0;
 }
@@ -269,28 +246,4 @@ Test(order, work_that_was_launched_call_by_call_is_replayed_so)
     cr_assert_float_eq(results.orders[0].kernel_ns, 800 + 1650, 1e-6);
     cr_assert_not(results.orders[0].in_graph);
     result_free(&results);
-}
-
-/* Waits are for the kernel times. In what is timed they would be most of a pass, which would not
- * become shorter by a quicker kernel. */
-Test(order, the_recorded_pace_is_that_of_the_kernels_and_not_of_a_pass)
-{
-    eager = true;
-    gap_ns = 192000;
-    write_windows(20);
-    find();
-    struct order_outcome out = measured(NULL);
-    cr_assert_float_eq(out.kernel_ns, 800 + 1650, 1e-6);
-    cr_assert_geq(profiled.closest_ns, 0.9 * gap_ns); /* one of 20 steps had nothing before it */
-    cr_assert_lt(timed.closest_ns, 0.9 * gap_ns);
-}
-
-Test(order, work_of_a_graph_has_no_pace)
-{
-    gap_ns = 192000;
-    write_windows(20);
-    find();
-    measured(NULL);
-    cr_assert_lt(profiled.closest_ns, gap_ns);
-    cr_assert_lt(timed.closest_ns, gap_ns);
 }

@@ -56,8 +56,6 @@ Test(sequence, a_step_of_a_graph_is_found_in_windows)
     cr_assert_eq(rows_of(2), 16);
     cr_assert_float_eq(sequence->steps[2].ns, 1696, 1e-6); /* both kernels */
     cr_assert_float_eq(sequence->filler_ns, 6400, 1e-6);
-    cr_assert_float_eq(sequence->steps[1].gap_ns, 320, 1e-6);
-    cr_assert_float_eq(sequence->steps[2].gap_ns, 320, 1e-6);
     cr_assert_float_eq(sequence->least_filler_ns, 6400, 1e-6);
     cr_assert(sequence->steps[1].reads); /* by its name */
     cr_assert_str_eq(sequence->source, "stream 1 of process 1000");
