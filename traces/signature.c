@@ -104,35 +104,63 @@ static double bytes_of(double elements, unsigned dtype)
     return elements * tilewise_dtype_bits(dtype) / 8;
 }
 
-double signature_bytes(const struct tilewise_signature *s)
+/* Elements of the vector that a gemv reads. */
+static double x_elements(const struct tilewise_signature *s)
 {
-    double m = dimension(s->m), n = dimension(s->n), k = dimension(s->k), bytes;
-    double read_c = s->beta != TILEWISE_SCALAR_ZERO;
+    bool is_n = s->trans_a == TILEWISE_N || s->trans_a == TILEWISE_R;
+    return dimension(is_n ? s->n : s->m);
+}
+
+static double written_elements(const struct tilewise_signature *s)
+{
+    double m = dimension(s->m), n = dimension(s->n);
     switch (s->op) {
-    case TILEWISE_OP_GEMV: {
-        double x = s->trans_a == TILEWISE_N || s->trans_a == TILEWISE_R ? n : m;
-        double y = m + n - x;
-        bytes = bytes_of(m * n, s->dtype_a) + bytes_of(x, s->dtype_b) +
-                bytes_of(y * read_c, s->dtype_c) + bytes_of(y, s->dtype_d);
-        break;
-    }
+    case TILEWISE_OP_GEMV:
+        return m + n - x_elements(s);
     case TILEWISE_OP_ADD:
-        bytes =
-            bytes_of(m * n, s->dtype_b) + bytes_of(m * n, s->dtype_c) + bytes_of(m * n, s->dtype_d);
+        return m * n;
+    case TILEWISE_OP_GEMM:
+    case TILEWISE_OP_CONV:
+        return result_elements(s);
+    case TILEWISE_OP_ATTENTION:
+        return m * dimension(s->k);
+    default:
+        return m;
+    }
+}
+
+double signature_read_bytes(const struct tilewise_signature *s)
+{
+    double m = dimension(s->m), n = dimension(s->n), k = dimension(s->k);
+    double a = m * k, b = k * n, c = s->beta != TILEWISE_SCALAR_ZERO ? written_elements(s) : 0;
+    switch (s->op) {
+    case TILEWISE_OP_GEMV:
+        a = m * n;
+        b = x_elements(s);
+        break;
+    case TILEWISE_OP_ADD:
+        a = 0;
+        b = c = m * n;
         break;
     case TILEWISE_OP_GEMM:
     case TILEWISE_OP_CONV:
-    case TILEWISE_OP_ATTENTION: {
-        double b = s->uplo == TILEWISE_FULL ? k * n : 0; /* syrk: B is A */
-        double c = result_elements(s);
-        bytes = bytes_of(m * k, s->dtype_a) + bytes_of(b, s->dtype_b) +
-                bytes_of(c * read_c, s->dtype_c) + bytes_of(c, s->dtype_d);
+        b = s->uplo == TILEWISE_FULL ? b : 0; /* syrk: B is A */
         break;
-    }
+    case TILEWISE_OP_ATTENTION: /* queries, keys, values */
+        c = b;
+        break;
     default:
-        bytes = bytes_of(m, s->dtype_a) + bytes_of(m, s->dtype_d);
+        a = m;
+        b = c = 0;
     }
-    return bytes * dimension(s->batch);
+    return (bytes_of(a, s->dtype_a) + bytes_of(b, s->dtype_b) + bytes_of(c, s->dtype_c)) *
+           dimension(s->batch);
+}
+
+double signature_bytes(const struct tilewise_signature *s)
+{
+    return signature_read_bytes(s) +
+           bytes_of(written_elements(s), s->dtype_d) * dimension(s->batch);
 }
 
 uint64_t signature_hash(const struct tilewise_signature *s)

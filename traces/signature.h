@@ -116,6 +116,9 @@ uint8_t signature_rate_dtype(const struct tilewise_signature *s);
 bool signature_is_plain_math(const struct tilewise_signature *s);
 /* Least bytes that one call must move: every operand once, C read only when beta is not zero. */
 double signature_bytes(const struct tilewise_signature *s);
+/* What of it is read. An attention's keys and values count once per head of the queries: fewer
+ * heads of theirs are not in the signature. */
+double signature_read_bytes(const struct tilewise_signature *s);
 
 /* Alignment class of an operand: log2 of what its address is aligned to, at most 4. Vendors' own
  * conditions end at 16 bytes; allocators hand out anything above at random, so telling 16 from 32

@@ -107,6 +107,29 @@ Test(signature, bytes_of_gemv_follow_the_transpose)
     cr_assert_float_eq(signature_bytes(&s), 4.0 * (10000 + 10 + 2 * 1000), 0.5);
 }
 
+/* One step of 16 sequences with 32 heads: keys and values are 18 MB each. */
+Test(signature, bytes_of_attention_are_queries_keys_values_and_the_result)
+{
+    struct tilewise_signature s = signature_gemm(TILEWISE_COL_MAJOR, TILEWISE_BF16, 1, 139, 128);
+    double heads = 512, row = 2 * 128;
+    s.op = TILEWISE_OP_ATTENTION;
+    s.batch = 512;
+    cr_assert_float_eq(signature_read_bytes(&s), heads * row * (1 + 2 * 139), 0.5);
+    cr_assert_float_eq(signature_bytes(&s), heads * row * (2 + 2 * 139), 0.5);
+    s.n = 0;
+    s.k = 0;
+    cr_assert_float_eq(signature_bytes(&s), 0, 0.5); /* no shape is known */
+}
+
+Test(signature, what_is_read_is_all_but_the_result)
+{
+    struct tilewise_signature s = gemm(64, 32, 128);
+    double ab = 4.0 * (64 * 128 + 128 * 32);
+    cr_assert_float_eq(signature_read_bytes(&s), ab, 0.5);
+    s.op = TILEWISE_OP_OTHER;
+    cr_assert_float_eq(signature_read_bytes(&s), 4.0 * 64, 0.5);
+}
+
 Test(signature, hostile_numbers_never_overflow)
 {
     struct tilewise_signature s = gemm(INT64_MAX, INT64_MAX, INT64_MAX);
