@@ -59,7 +59,7 @@ struct backend_burst {
  * with what it held. */
 struct backend_touch {
     const void *region;
-    void *other;                    /* as large; NULL: nothing is copied */
+    void *other;                    /* as large, or the region itself; NULL: nothing is written */
     size_t region_bytes, at, bytes; /* region_bytes: a multiple of 256, and more than one */
     void *hot;
     size_t hot_bytes;

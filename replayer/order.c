@@ -98,7 +98,7 @@ static int pass(void *context)
 static int one_call(void *context)
 {
     struct stage *g = context;
-    const struct order_filler least = { ORDER_NEAR_READ, 0 };
+    const struct order_filler least = { .traffic = ORDER_NEAR_READ };
     return g->alone ? call_part(g, g->alone, false)
                     : order_filler_run(&g->fillers, &least, NULL, 0);
 }
@@ -254,9 +254,8 @@ static enum status make_fillers(struct stage *g)
         if (g->parts[i].activation_bytes * ACTIVATIONS_ALIVE > options.near_bytes)
             options.near_bytes = g->parts[i].activation_bytes * ACTIVATIONS_ALIVE;
     enum status st = order_filler_open(&g->fillers, g->backend, g->leader, &options);
-    for (size_t i = 0; st == ST_OK && i < s->count; i++)
-        if (is_filler(g, i))
-            g->filler[i] = order_filler_for(&g->fillers, &s->steps[i]);
+    if (st == ST_OK)
+        order_fillers_for(&g->fillers, s, g->filler);
     return st;
 }
 

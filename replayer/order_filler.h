@@ -5,6 +5,10 @@
  * small pool. What lasts longer streams through memory: reads if its kind reads (attention, a
  * product, a reduction), else copies. What is written matters as much as what is read: it leaves
  * the cache while the next call reads its weights.
+ *
+ * An attention whose operands are known and fit the last cache reads just these, again and again.
+ * Copies before it that would stream have written them, each its part: they rewrite that, again and
+ * again. All attentions have their operands in one place, where an allocator puts them, too.
  */
 #ifndef TILEWISE_REPLAYER_ORDER_FILLER_H
 #define TILEWISE_REPLAYER_ORDER_FILLER_H
@@ -17,6 +21,8 @@ enum order_traffic {
     ORDER_NEAR_READ,
     ORDER_FAR_COPY,
     ORDER_FAR_READ,
+    ORDER_OPERAND_WRITE,
+    ORDER_OPERAND_READ,
     ORDER_TRAFFIC_COUNT
 };
 
@@ -30,6 +36,7 @@ struct order_fillers {
     const struct backend *backend;
     struct backend_session *session;
     struct order_pool near, far;
+    size_t operand_bytes;                    /* the most that stay in the cache, in far.to */
     double floor_ns;                         /* of a filler that does nothing */
     double per_byte_ns[ORDER_TRAFFIC_COUNT]; /* beyond that */
     double far_from_ns;                      /* what lasts so much longer streams */
@@ -38,6 +45,7 @@ struct order_fillers {
 struct order_filler {
     enum order_traffic traffic;
     size_t bytes;
+    size_t at, region_bytes; /* of the operands: where it goes round */
 };
 
 struct order_filler_options {
@@ -54,8 +62,9 @@ enum status order_filler_open(struct order_fillers *f, const struct backend *bac
                               const struct order_filler_options *options);
 void order_filler_close(struct order_fillers *f); /* accepts a zeroed one */
 
-struct order_filler order_filler_for(const struct order_fillers *f,
-                                     const struct sequence_step *step);
+/* What stands in for each step of a sequence, if it is a filler. */
+void order_fillers_for(const struct order_fillers *f, const struct sequence *s,
+                       struct order_filler *out);
 /* From the beginning of the pools again. */
 void order_filler_rewind(struct order_fillers *f);
 /* Enqueue; `hot` is what the next call reads, which whoever came before it has just written (NULL:

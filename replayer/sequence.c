@@ -76,12 +76,17 @@ static bool name_reads(const char *name)
     return false;
 }
 
-static bool call_reads(const struct search *in, uint32_t signature)
+/* What its signature says of a call that is not replayed. */
+static void set_traffic(const struct search *in, uint32_t signature, struct sequence_step *step)
 {
     size_t known;
     const struct tilewise_signature *all = reader_signatures(in->reader, &known);
-    return signature < known && all[signature].op != TILEWISE_OP_ADD &&
-           all[signature].op != TILEWISE_OP_OTHER;
+    if (signature >= known)
+        return;
+    const struct tilewise_signature *s = &all[signature];
+    step->reads = s->op != TILEWISE_OP_ADD && s->op != TILEWISE_OP_OTHER;
+    if (s->op == TILEWISE_OP_ATTENTION)
+        step->operand_bytes = signature_read_bytes(s);
 }
 
 /* ---- tracks ---- */
@@ -100,7 +105,10 @@ static struct sequence_step step_of(struct search *in, uint32_t signature, const
 {
     bool is_call = signature != GPU_NO_SIGNATURE;
     struct sequence_step s = { .item = is_call ? item_of(in, signature) : SEQUENCE_FILLER };
-    s.reads = is_call ? call_reads(in, signature) : work == GPU_KERNEL && name_reads(name);
+    if (is_call)
+        set_traffic(in, signature, &s);
+    else
+        s.reads = work == GPU_KERNEL && name_reads(name);
     s.symbol = s.item == SEQUENCE_FILLER ? fnv_text(FNV_START ^ work, name) : (uint64_t)s.item;
     return s;
 }

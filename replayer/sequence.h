@@ -13,10 +13,11 @@
 enum { SEQUENCE_STEPS_MAX = 4096, SEQUENCES_MAX = 4, SEQUENCE_FILLER = -1 };
 
 struct sequence_step {
-    int64_t item;    /* of the plan; SEQUENCE_FILLER: it cannot be replayed */
-    double ns;       /* recorded: all kernels of the call, or the call */
-    bool reads;      /* a filler that reads much more than it writes: attention, a reduction */
-    uint64_t symbol; /* the same work has the same symbol */
+    int64_t item;         /* of the plan; SEQUENCE_FILLER: it cannot be replayed */
+    double ns;            /* recorded: all kernels of the call, or the call */
+    bool reads;           /* a filler that reads much more than it writes: attention, a reduction */
+    uint64_t symbol;      /* the same work has the same symbol */
+    double operand_bytes; /* that an attention reads: activations; 0: unknown, or another call */
 };
 
 struct sequence {

@@ -68,6 +68,13 @@ static double weight(const struct sequence *s)
     return (s->call_ns + s->filler_ns) * (double)s->repeats;
 }
 
+/* Move what is a mean in `a` by a part of the way to `b`. */
+static void approach(struct sequence_step *a, const struct sequence_step *b, double part)
+{
+    a->ns += part * (b->ns - a->ns);
+    a->operand_bytes += part * (b->operand_bytes - a->operand_bytes);
+}
+
 /* One period, with the mean times of its repeats. */
 static struct sequence *take(const struct sequence_track *t, const struct sequence_period *p)
 {
@@ -85,9 +92,8 @@ static struct sequence *take(const struct sequence_track *t, const struct sequen
     strncpy(s->source, t->source, sizeof s->source - 1);
     for (size_t i = 0; i < p->period; i++) {
         s->steps[i] = t->steps[p->start + i];
-        s->steps[i].ns = 0;
-        for (size_t r = 0; r < p->repeats; r++)
-            s->steps[i].ns += t->steps[p->start + r * p->period + i].ns / (double)p->repeats;
+        for (size_t r = 1; r < p->repeats; r++)
+            approach(&s->steps[i], &t->steps[p->start + r * p->period + i], 1 / (double)(r + 1));
     }
     add_up(s);
     return s;
@@ -120,7 +126,7 @@ static void add(struct sequence_kinds *kinds, struct sequence *b)
             continue;
         double part = (double)b->repeats / (double)(a->repeats + b->repeats);
         for (size_t i = 0; i < a->count; i++)
-            a->steps[i].ns += part * (b->steps[(i + turn) % a->count].ns - a->steps[i].ns);
+            approach(&a->steps[i], &b->steps[(i + turn) % a->count], part);
         a->repeats += b->repeats;
         add_up(a);
         sequence_free(b);

@@ -17,7 +17,7 @@
 
 static char folder[] = "/tmp/tilewise-order-XXXXXX", trace_path[64], result_path[64];
 static const char *trace = trace_path;
-static uint32_t small, large, attention;
+static uint32_t small, large, attention, hooked; /* hooked: a call of attention */
 static struct plan *plan;
 static struct sequences sequences;
 static const struct sequence *sequence; /* the first */
@@ -48,6 +48,18 @@ static inline uint32_t define(struct writer *w, int64_t m)
     return id;
 }
 
+/* 2 sequences x 4 heads. */
+static inline void hook_attention(struct writer *w, int64_t keys)
+{
+    struct tilewise_signature s = signature_gemm(TILEWISE_COL_MAJOR, TILEWISE_BF16, 1, keys, 64);
+    s.op = TILEWISE_OP_ATTENTION;
+    s.batch = 8;
+    s.batch_kind = TILEWISE_BATCH_STRIDED;
+    s.flags = TILEWISE_NOT_REPLAYABLE;
+    cr_assert_eq(writer_string(w, "cudnnBackendExecute", 19, &s.entry), ST_OK);
+    cr_assert_eq(writer_signature(w, &s, &hooked), ST_OK);
+}
+
 static inline struct writer *start(void)
 {
     struct writer *w;
@@ -71,8 +83,8 @@ static inline void end(struct writer *w, uint64_t calls)
 
 static bool eager; /* launched call by call; else by a graph */
 
-/* Work of a window, in letters: s small (1 kernel), a attention, l large (2 kernels); of a graph.
- */
+/* Work of a window, in letters: s small (1 kernel), a attention, l large (2 kernels), h hooked
+ * attention; of a graph. */
 static inline void write_window(struct writer *w, const char *work)
 {
     const struct gpu_source sources[] = {
@@ -80,20 +92,18 @@ static inline void write_window(struct writer *w, const char *work)
         { .name = attention, .signature = GPU_NO_SIGNATURE, .in_graph = !eager },
         { .name = attention, .signature = large, .in_graph = !eager, .is_first = true },
         { .name = attention, .signature = large, .in_graph = !eager },
+        { .name = attention, .signature = hooked, .in_graph = !eager, .is_first = true },
     };
-    static const uint32_t length[] = { 832, 6400, 1600, 96 };
+    static const char letters[] = "sallh";
+    static const uint32_t length[] = { 832, 6400, 1600, 96, 6400 };
     static uint64_t at = 64000;
     struct gpu_interval v[400];
     uint64_t start = at;
     size_t n = 0;
     for (; *work; work++)
-        for (uint32_t k = *work == 's'   ? 0
-                          : *work == 'a' ? 1
-                                         : 2;
-             k < (*work == 's'   ? 1u
-                  : *work == 'a' ? 2u
-                                 : 4u);
-             k++) {
+        for (uint32_t k = 0; k < sizeof length / sizeof *length; k++) {
+            if (letters[k] != *work)
+                continue;
             v[n++] = (struct gpu_interval){ at, 64000, length[k], k };
             at += length[k] + 320;
         }
@@ -101,7 +111,7 @@ static inline void write_window(struct writer *w, const char *work)
     cr_assert_eq(writer_gpu_window(w, &window), ST_OK);
     cr_assert_eq(writer_gpu_intervals(w, &(struct gpu_intervals){ .window_ns = start / 2,
                                                                   .stream = 1,
-                                                                  .nsources = 4,
+                                                                  .nsources = 5,
                                                                   .sources = sources,
                                                                   .count = n,
                                                                   .interval = v }),

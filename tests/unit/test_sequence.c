@@ -75,6 +75,36 @@ Test(sequence, one_stretch_is_counted_through_the_windows)
     cr_assert_float_eq(sequence->time_share, 1, 1e-9);
 }
 
+static double bytes_of_keys(double count)
+{
+    return 8 * 2 * 64 * (1 + 2 * count); /* queries, keys, values */
+}
+
+Test(sequence, an_attention_says_what_it_reads)
+{
+    struct writer *w = start();
+    hook_attention(w, 100);
+    write_window(w, repeated("shl", 10));
+    hook_attention(w, 400); /* the same kernel in a longer context */
+    write_window(w, repeated("shl", 20));
+    end(w, 60);
+    find();
+    cr_assert_eq(sequences.count, 1);
+    cr_assert_eq(sequence->steps[1].item, SEQUENCE_FILLER);
+    cr_assert(sequence->steps[1].reads);
+    cr_assert_float_eq(sequence->steps[1].operand_bytes, bytes_of_keys(300), 1e-6);
+    cr_assert_float_eq(sequence->steps[0].operand_bytes, 0, 1e-6);
+    cr_assert_float_eq(sequence->steps[2].operand_bytes, 0, 1e-6);
+}
+
+Test(sequence, the_bytes_of_work_without_a_call_are_unknown)
+{
+    write_windows(20);
+    find();
+    cr_assert(sequence->steps[1].reads);
+    cr_assert_float_eq(sequence->steps[1].operand_bytes, 0, 1e-6);
+}
+
 /* One window: a phase, and another behind it. */
 static void write_phases(const char *first, unsigned first_times, const char *second,
                          unsigned second_times)
