@@ -287,6 +287,8 @@ void replay_view_order(void *context, const struct result_order *row)
            " times, %s\n",
            row->calls, row->fillers, row->source, row->repeats,
            row->in_graph ? "as a graph" : "call by call");
+    if (row->traffic[0])
+        printf("          fillers: %s\n", row->traffic);
     if (row->reason[0])
         printf("          %s\n", row->reason);
     if (isfinite(row->kernel_ns))

@@ -239,6 +239,24 @@ static void share_activations(struct stage *g)
     }
 }
 
+/* "27 near copy of 2.1 MB, 2 operand write of 32.4 MB": how many, and their mean traffic. */
+static void describe_fillers(struct stage *g)
+{
+    size_t count[ORDER_TRAFFIC_COUNT] = { 0 }, used = 0, room = sizeof g->out->traffic;
+    double bytes[ORDER_TRAFFIC_COUNT] = { 0 };
+    for (size_t i = 0; i < g->job->sequence->count; i++)
+        if (is_filler(g, i)) {
+            count[g->filler[i].traffic]++;
+            bytes[g->filler[i].traffic] += (double)g->filler[i].bytes;
+        }
+    for (int t = 0; t < ORDER_TRAFFIC_COUNT; t++)
+        if (count[t] && used < room)
+            used += (size_t)snprintf(g->out->traffic + used, room - used, "%s%zu %s of %.1f MB",
+                                     used ? ", " : "", count[t],
+                                     order_traffic_name((enum order_traffic)t),
+                                     bytes[t] / (double)count[t] / 1e6);
+}
+
 /* Kernels between calls work on a few tensors of the size that calls exchange. */
 static enum status make_fillers(struct stage *g)
 {
@@ -254,9 +272,11 @@ static enum status make_fillers(struct stage *g)
         if (g->parts[i].activation_bytes * ACTIVATIONS_ALIVE > options.near_bytes)
             options.near_bytes = g->parts[i].activation_bytes * ACTIVATIONS_ALIVE;
     enum status st = order_filler_open(&g->fillers, g->backend, g->leader, &options);
-    if (st == ST_OK)
-        order_fillers_for(&g->fillers, s, g->filler);
-    return st;
+    if (st != ST_OK)
+        return st;
+    order_fillers_for(&g->fillers, s, g->filler);
+    describe_fillers(g);
+    return ST_OK;
 }
 
 static enum status set_up(struct stage *g, struct fault *fault)

@@ -38,7 +38,8 @@ struct order_part {
 struct order_outcome {
     enum result_status status;
     char reason[MEASURE_REASON_BYTES];
-    double kernel_ns;              /* kernels of the calls; NaN: unknown */
+    char traffic[MEASURE_REASON_BYTES]; /* of the fillers, by kind; "": there are none */
+    double kernel_ns;                   /* kernels of the calls; NaN: unknown */
     double baseline_ns, chosen_ns; /* everything, fillers and gaps included; chosen: NaN where the
                                       table has nothing */
     struct stats_interval ratio;   /* baseline / chosen */

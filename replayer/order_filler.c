@@ -26,6 +26,16 @@ static bool is_of_operands(enum order_traffic t)
     return t == ORDER_OPERAND_WRITE || t == ORDER_OPERAND_READ;
 }
 
+const char *order_traffic_name(enum order_traffic traffic)
+{
+    static const char *const names[] = {
+        [ORDER_NEAR_COPY] = "near copy",         [ORDER_NEAR_READ] = "near read",
+        [ORDER_FAR_COPY] = "far copy",           [ORDER_FAR_READ] = "far read",
+        [ORDER_OPERAND_WRITE] = "operand write", [ORDER_OPERAND_READ] = "operand read",
+    };
+    return names[traffic];
+}
+
 /* Whole vectors of 16 bytes: what a recorded alignment class leaves at both ends is nothing. */
 static void align(void **hot, size_t *bytes)
 {

@@ -26,6 +26,9 @@ enum order_traffic {
     ORDER_TRAFFIC_COUNT
 };
 
+/* "near copy" */
+const char *order_traffic_name(enum order_traffic traffic);
+
 /* Two regions each: read, and written. */
 struct order_pool {
     unsigned char *from, *to;

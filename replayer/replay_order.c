@@ -17,6 +17,7 @@ static struct result_order row_of(const struct sequence *s, const struct order_o
     return (struct result_order){
         .source = (char *)s->source,
         .reason = (char *)m->reason,
+        .traffic = (char *)m->traffic,
         .status = (uint8_t)m->status,
         .in_graph = s->in_graph,
         .is_kernel_time = s->is_kernel_time,

@@ -113,6 +113,7 @@ struct result_order {
     uint32_t rounds;
     uint32_t nparts;   /* rows of result_order_part that follow */
     double time_share; /* of the recorded time of all work: what its repeats stand for */
+    char *traffic;     /* of the fillers: how many of each kind; "": unknown, or none */
 };
 
 /* The calls of one signature in a stretch. */

@@ -122,6 +122,7 @@ const struct resultrow_field resultrow_order[] = {
     ORDER(18, ROW_U32, rounds),
     ORDER(19, ROW_U32, nparts),
     ORDER(20, ROW_REAL, time_share),
+    ORDER(21, ROW_TEXT, traffic), /* not in older files */
     { 0, ROW_TEXT, 0 },
 };
 

@@ -35,6 +35,7 @@ on_gpu() {
 }
 check "a stretch of a graph is replayed" on_gpu ""
 check "fillers stand in for the rest" says 'in order +2 calls and 2 fillers of stream 1 of process 1, recorded 20 times, as a graph' out
+check "which are counted by their traffic" says 'fillers: [0-9]+ (near|far) (copy|read) of [0-9.]+ MB' out
 check "its kernels have times" says 'kernels of the calls: [0-9.]+ us, recorded [0-9.]+ us' out
 json "$gpu" "$work/gpu.twr"
 check "fidelity has kernels on both sides" has '"by_events": false, "same_kernels": true'

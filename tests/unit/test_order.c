@@ -208,6 +208,21 @@ Test(order, the_whole_stretch_is_replayed)
     result_free(&results);
 }
 
+Test(order, an_attention_has_its_operands_and_the_row_says_so)
+{
+    struct result_set results = { 0 };
+    struct writer *w = start();
+    hook_attention(w, 100);
+    write_window(w, repeated("sahl", 20));
+    end(w, 40);
+    find();
+    replay(&results);
+    cr_assert_eq(results.norders, 1);
+    cr_assert_eq(results.orders[0].status, RESULT_PASSED, "%s", results.orders[0].reason);
+    cr_assert_str_eq(results.orders[0].traffic, "1 near read of 0.0 MB, 1 operand read of 0.0 MB");
+    result_free(&results);
+}
+
 /* The first stretch, in this process, with one kernel in the place of both shapes or NULL. */
 static struct order_outcome measured(const struct tilewise_candidate *chosen)
 {
