@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/causal_forks.h"
 #include "analysis/causal_spans.h"
 #include "analysis/quantile.h"
 
@@ -23,6 +24,7 @@ void causal_plan_free(struct causal_plan *p)
     free(p->launches);
     free(p->by_end);
     free(p->scratch);
+    free(p->branches);
 }
 
 static enum status reserve(struct causal_plan *p, size_t count)
@@ -35,7 +37,8 @@ static enum status reserve(struct causal_plan *p, size_t count)
     p->launches = malloc(p->capacity * sizeof *p->launches);
     p->by_end = malloc(p->capacity * sizeof *p->by_end);
     p->scratch = malloc(2 * p->capacity * sizeof *p->scratch);
-    return p->nodes && p->launches && p->by_end && p->scratch ? ST_OK : ST_NOMEM;
+    p->branches = malloc(p->capacity * sizeof *p->branches);
+    return p->nodes && p->launches && p->by_end && p->scratch && p->branches ? ST_OK : ST_NOMEM;
 }
 
 static int by_time(const void *left, const void *right)
@@ -50,13 +53,15 @@ static void collect_launches(struct causal_plan *p)
     for (size_t i = 0; i < p->window->count; i++) {
         uint64_t at_ns = causal_spans_launch(&p->window->work[i]);
         if (at_ns != CAUSAL_NO_TIME)
-            p->launches[known++] = (struct causal_launch){ at_ns, CAUSAL_NOTHING };
+            p->launches[known++] = (struct causal_launch){ at_ns, CAUSAL_NOTHING, 1 };
     }
     if (known)
         qsort(p->launches, known, sizeof *p->launches, by_time);
     for (size_t i = 0; i < known; i++)
         if (distinct == 0 || p->launches[distinct - 1].at_ns != p->launches[i].at_ns)
             p->launches[distinct++] = p->launches[i];
+        else
+            p->launches[distinct - 1].nodes++;
     p->nlaunches = distinct;
 }
 
@@ -64,7 +69,7 @@ static size_t find_launch(const struct causal_plan *p, uint64_t at_ns)
 {
     if (at_ns == CAUSAL_NO_TIME)
         return CAUSAL_NOTHING;
-    const struct causal_launch key = { at_ns, CAUSAL_NOTHING };
+    const struct causal_launch key = { .at_ns = at_ns };
     const struct causal_launch *found =
         bsearch(&key, p->launches, p->nlaunches, sizeof key, by_time);
     return found ? (size_t)(found - p->launches) : CAUSAL_NOTHING;
@@ -112,12 +117,6 @@ static void sort_ends(struct causal_plan *p)
         qsort_r(p->by_end, p->window->count, sizeof *p->by_end, by_end, (void *)p->window->work);
 }
 
-static double spread(double *values, size_t count)
-{
-    double low = quantile_of(values, count, 0.25);
-    return quantile_of(values, count, 0.75) - low;
-}
-
 /* The work that ended last before each launch, where the host may have waited for it. */
 static void find_awaited(struct causal_plan *p)
 {
@@ -152,8 +151,8 @@ static bool is_lockstep(struct causal_plan *p)
     }
     if (count < LAUNCHES_MIN || (double)count < 0.8 * (double)(p->nlaunches - 1))
         return false;
-    double pace = spread(gaps, count);
-    return spread(delays, count) < 0.5 * pace;
+    double pace = quantile_spread(gaps, count);
+    return quantile_spread(delays, count) < 0.5 * pace;
 }
 
 /* The last thing that the host asked for was to have something back, and it asked for nothing more
@@ -206,8 +205,8 @@ static size_t find_other(const struct causal_plan *p, size_t at, size_t ended)
     return CAUSAL_NOTHING;
 }
 
-/* Why did it start when it did? `ended`: how much had ended by then. */
-static void explain(struct causal_plan *p, size_t at, size_t ended)
+/* Why did it start when it did? `other`: what it may have waited for on another stream. */
+static void explain(struct causal_plan *p, size_t at, size_t other)
 {
     const struct causal_work *work = p->window->work, *w = &work[at];
     struct causal_node *n = &p->nodes[at];
@@ -218,7 +217,6 @@ static void explain(struct causal_plan *p, size_t at, size_t ended)
     n->slack_ns = 0;
     if (n->before != CAUSAL_NOTHING && work[n->before].end_ns > w->start_ns)
         n->slack_ns = causal_plan_from_to(work[n->before].end_ns, w->start_ns);
-    size_t other = find_other(p, at, ended);
     if (other != CAUSAL_NOTHING && (double)w->start_ns - ready > WAIT_NS &&
         (double)work[other].end_ns > ready) {
         n->cause = CAUSAL_BY_OTHER;
@@ -237,7 +235,8 @@ static void explain(struct causal_plan *p, size_t at, size_t ended)
     }
 }
 
-/* The work before each on its stream. What is on more streams than are told apart has none. */
+/* The launch of each, and the work before it on its stream. What is on more streams than are told
+ * apart has none. */
 static void link_streams(struct causal_plan *p)
 {
     struct {
@@ -250,13 +249,55 @@ static void link_streams(struct causal_plan *p)
         size_t k = 0;
         while (k < count && tails[k].stream != stream)
             k++;
-        p->nodes[i].before = k < count && stream ? tails[k].last : CAUSAL_NOTHING;
+        struct causal_node *n = &p->nodes[i];
+        n->launch = find_launch(p, causal_spans_launch(&p->window->work[i]));
+        n->before = k < count && stream ? tails[k].last : CAUSAL_NOTHING;
+        n->rank = 0;
+        if (n->before != CAUSAL_NOTHING && p->nodes[n->before].launch == n->launch)
+            n->rank = p->nodes[n->before].rank + 1;
         if (k == STREAMS_MAX)
             continue;
         tails[k].stream = stream;
         tails[k].last = i;
         count += k == count;
     }
+}
+
+/* The first node of a launch on a stream, but not the only one of the launch. */
+static bool is_branch(const struct causal_plan *p, size_t at)
+{
+    const struct causal_node *n = &p->nodes[at];
+    return p->window->work[at].stream && n->rank == 0 && n->launch != CAUSAL_NOTHING &&
+           p->launches[n->launch].nodes > 1;
+}
+
+static struct causal_branch branch_of(const struct causal_plan *p, size_t at)
+{
+    const struct causal_work *work = p->window->work, *w = &work[at];
+    const struct causal_node *n = &p->nodes[at];
+    struct causal_branch b = { .at = at,
+                               .nodes = p->launches[n->launch].nodes,
+                               .stream = w->stream,
+                               .behind = CAUSAL_NO_NODE };
+    b.launch_lag_ns = causal_plan_from_to(causal_spans_launch(w), w->start_ns);
+    if (n->cause == CAUSAL_BY_OTHER && p->nodes[n->other].launch == n->launch) {
+        b.behind = (uint64_t)work[n->other].stream << 32 | p->nodes[n->other].rank;
+        b.node_lag_ns = n->lag_ns;
+    }
+    return b;
+}
+
+/* Branches of a graph that are no forks waited for nothing in it. */
+static void part_branches(struct causal_plan *p)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->window->count; i++)
+        if (is_branch(p, i))
+            p->branches[count++] = branch_of(p, i);
+    causal_forks_find(p->branches, count, p->scratch);
+    for (size_t i = 0; i < count; i++)
+        if (!p->branches[i].is_fork && p->branches[i].behind != CAUSAL_NO_NODE)
+            explain(p, p->branches[i].at, CAUSAL_NOTHING);
 }
 
 enum status causal_plan_make(struct causal_plan *p, const struct causal_window *window)
@@ -276,8 +317,8 @@ enum status causal_plan_make(struct causal_plan *p, const struct causal_window *
     for (size_t i = 0, ended = 0; i < p->window->count; i++) {
         while (ended < p->window->count && work[p->by_end[ended]].end_ns <= work[i].start_ns)
             ended++;
-        p->nodes[i].launch = find_launch(p, causal_spans_launch(&work[i]));
-        explain(p, i, ended);
+        explain(p, i, find_other(p, i, ended));
     }
+    part_branches(p);
     return ST_OK;
 }

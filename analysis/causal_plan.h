@@ -13,6 +13,7 @@
 /* Work as the replay sees it. Indexes are places in the window, or CAUSAL_NOTHING. */
 struct causal_node {
     size_t launch, before, other; /* of its launch; on its stream; on another stream */
+    uint32_t rank;                /* among those of its launch on its stream */
     double lag_ns;                /* from what it waited for to its start */
     double slack_ns;              /* at most 0: overlap with the one before */
     enum { CAUSAL_BY_LAUNCH, CAUSAL_BY_STREAM, CAUSAL_BY_OTHER, CAUSAL_BY_CLOCK } cause;
@@ -21,6 +22,7 @@ struct causal_node {
 struct causal_launch {
     uint64_t at_ns;
     size_t awaited; /* the work that the host waited for, or CAUSAL_NOTHING */
+    size_t nodes;   /* what it launched */
 };
 
 /* All zero before the first use. */
@@ -33,6 +35,7 @@ struct causal_plan {
     double latency_ns;              /* least from launch to start */
     double usual_gap_ns; /* median from launch to launch; in the end of those without a wait */
     double *scratch;     /* two per work */
+    struct causal_branch *branches;
 };
 
 /* Memory is kept for the next window. NOMEM; free in every case. */

@@ -20,6 +20,12 @@ double quantile_of(double *values, size_t count, double q)
     return values[below] + (at - (double)below) * (values[above] - values[below]);
 }
 
+double quantile_spread(double *values, size_t count)
+{
+    double low = quantile_of(values, count, 0.25);
+    return quantile_of(values, count, 0.75) - low;
+}
+
 /* So few values are below the quantile with probability `least` or less: the number of values below
  * it is binomial. */
 static size_t below_quantile(size_t count, double q, double least)

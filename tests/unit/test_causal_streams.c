@@ -153,6 +153,60 @@ Test(causal_streams, a_copy_back_without_a_launch_holds_the_host, .init = setup,
     cr_assert_lt(heat(2), 0.01);
 }
 
+/* As it was met on an H200: two branches of a graph that wait for nothing; the second reached the
+ * GPU when the first had begun, here at `late[step % 8]`. The host reads back. */
+static void play_branches(const double *late)
+{
+    double now = 0;
+    for (int step = 0; step < 64; step++) {
+        double launch = now, end = now + 10;
+        for (int i = 0; i < 24; i++)
+            end = put(1, i % 3 == 2 ? CAUSAL_NO_GROUP : 2, launch, end, i % 3 ? 1.5 : 6) + 1.5;
+        end = launch + late[step % 8];
+        for (int i = 0; i < 30; i++)
+            end = put(2, 0, launch, end, 15) + 1.5;
+        now = put(1, CAUSAL_NO_GROUP, -1, end + 5, 2) + 45;
+        works[count - 1].kind = CAUSAL_COPY;
+        works[count - 1].is_readback = true;
+    }
+    play(now);
+}
+
+Test(causal_streams, a_branch_that_begins_late_is_no_fork, .init = setup, .fini = done)
+{
+    /* Behind another node of the first branch each time. */
+    play_branches((const double[]){ 60, 84, 90, 117, 119, 122, 107, 96 });
+    cr_assert_float_eq(heat(0), share(0), 0.01);
+    cr_assert_gt(share(2), 0.05);
+    cr_assert_lt(heat(2), 0.005);
+}
+
+Test(causal_streams, a_branch_that_begins_behind_the_other_is_no_fork, .init = setup, .fini = done)
+{
+    /* Always behind the last node, at 116.5, but for no fixed time. */
+    play_branches((const double[]){ 117, 123, 119, 118, 122, 120, 117, 121 });
+    cr_assert_float_eq(heat(0), share(0), 0.01);
+    cr_assert_lt(heat(2), 0.005);
+}
+
+/* The first node is launched with more or less delay and the second branch waits for it. */
+Test(causal_streams, a_branch_that_waits_for_a_node_is_a_fork, .init = setup, .fini = done)
+{
+    double now = 0;
+    for (int step = 0; step < 64; step++) {
+        double fork = put(1, 0, now, now + 10 + step * 37 % 16, 100);
+        put(1, 1, now, fork + 1, 50);
+        double end = fork + 5 + step % 2;
+        for (int i = 0; i < 10; i++)
+            end = put(2, 2, now, end, 20) + 1;
+        now = end + 30;
+    }
+    play(now);
+    cr_assert_float_eq(heat(0), share(0), 0.01);
+    cr_assert_float_eq(heat(1), 0, 0.005);
+    cr_assert_float_eq(heat(2), share(2), 0.01);
+}
+
 Test(causal_streams, a_gpu_that_is_behind_counts_from_its_first_work, .init = setup, .fini = done)
 {
     /* All is launched within 5 ms, before any of it is over; the GPU is behind by 6 ms. */
