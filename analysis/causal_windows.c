@@ -7,8 +7,9 @@
 
 #include "traces/sort.h"
 
-/* Of the kernels of a window. */
-static const double missing_most = 0.01;
+/* Of the kernels of a window: without an interval; launched after they began. */
+static const double missing_most = 0.01, wrong_most = 0.01;
+enum { CLOCKS_NS = 1000000 }; /* so far may the clocks of host and GPU be apart */
 
 enum status causal_windows_open(struct causal_windows *c, size_t groups)
 {
@@ -160,6 +161,17 @@ static enum status replay_window(struct causal_windows *c, const struct causal_f
     return ST_OK;
 }
 
+/* Where launches could not be told apart, as CUPTI gave all of them one number, work has the time
+ * of one that came after it. Nothing can be said then about the host, nor of which call it was. */
+static bool has_launches(const struct causal_work *work, size_t count)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong += work[i].launch_ns != CAUSAL_NO_TIME && work[i].launch_ns > work[i].start_ns &&
+                 work[i].launch_ns - work[i].start_ns > CLOCKS_NS;
+    return (double)wrong <= wrong_most * (double)count;
+}
+
 static enum status add_window(struct causal_windows *c, const struct causal_file *f,
                               const struct reader *r, const struct timeline_window *w)
 {
@@ -170,10 +182,11 @@ static enum status add_window(struct causal_windows *c, const struct causal_file
         for (size_t k = 0; k < w->streams[i].count; k++)
             add_work(c, f, r, &w->streams[i].interval[k]);
     }
+    const struct causal_work *work = (const struct causal_work *)c->work.bytes;
+    size_t count = c->work.size / sizeof *work;
     /* The work of one stream is in order already. */
-    sort_unordered(c->work.bytes, c->work.size / sizeof(struct causal_work),
-                   sizeof(struct causal_work), by_start);
-    return replay_window(c, f, w);
+    sort_unordered(c->work.bytes, count, sizeof *work, by_start);
+    return has_launches(work, count) ? replay_window(c, f, w) : ST_OK;
 }
 
 /* Kernels without a record would show as idle time. */
