@@ -117,17 +117,18 @@ static void sort_ends(struct causal_plan *p)
         qsort_r(p->by_end, p->window->count, sizeof *p->by_end, by_end, (void *)p->window->work);
 }
 
-/* The work that ended last before each launch, where the host may have waited for it. */
+/* The work that ended last before each launch, where the host may have waited for it: behind the
+ * launch before. */
 static void find_awaited(struct causal_plan *p)
 {
     const struct causal_work *work = p->window->work;
-    for (size_t j = 0, ended = 0; j < p->nlaunches; j++) {
-        uint64_t at_ns = p->launches[j].at_ns;
-        while (ended < p->window->count && work[p->by_end[ended]].end_ns <= at_ns)
+    for (size_t j = 1, ended = 0; j < p->nlaunches; j++) {
+        while (ended < p->window->count && work[p->by_end[ended]].end_ns <= p->launches[j].at_ns)
             ended++;
-        size_t last = j && ended ? p->by_end[ended - 1] : CAUSAL_NOTHING;
-        p->launches[j].awaited =
-            last != CAUSAL_NOTHING && work[last].start_ns < at_ns ? last : CAUSAL_NOTHING;
+        size_t last = ended ? p->by_end[ended - 1] : CAUSAL_NOTHING;
+        if (last != CAUSAL_NOTHING && work[last].end_ns > p->launches[j - 1].at_ns &&
+            work[last].start_ns < p->launches[j].at_ns)
+            p->launches[j].awaited = last;
     }
 }
 

@@ -111,6 +111,19 @@ Test(causal_streams, lockstep_is_told_by_how_the_pauses_vary, .init = setup, .fi
     cr_assert_float_eq(heat(0), share(0), 0.02);
 }
 
+/* A host at its own pace that launches two at a time: the second launch waits for nothing, as
+ * nothing has ended since the first. So the two gaps, which differ a lot, are no sign of a wait. */
+Test(causal_streams, launches_in_pairs_are_no_lockstep, .init = setup, .fini = done)
+{
+    for (int i = 0; i < 200; i++) {
+        double now = 300 * i, end = put(1, 0, now, now + 30, 56);
+        put(1, 1, now + 10 + i % 3, end + 1, 1);
+    }
+    play(200 * 300);
+    cr_assert_float_eq(share(0), 56 / 300.0, 1e-3);
+    cr_assert_lt(heat(0), 0.005);
+}
+
 /* Every step takes the same time, so only the copy back tells that the host waits for it. */
 Test(causal_streams, a_copy_back_holds_the_host, .init = setup, .fini = done)
 {
