@@ -4,8 +4,8 @@
  * other parameters, so that nothing of ours may look at them before we know whose it is: keep every
  * argument register, ask slot_bare where to go, jump there.
  */
-#define ROW(family, symbol, integer, element)  .set row, row + 1;
-#define BARE(family, symbol, integer, element) bare symbol; .set row, row + 1;
+#define ROW(family, symbol, ...)  .set row, row + 1;
+#define BARE(family, symbol, ...) bare symbol; .set row, row + 1;
 
 #if defined(__x86_64__)
 
@@ -126,6 +126,5 @@ bare_common: /* w16: the row, x30: who calls */
 #endif
 
     .set row, 0
-#include "tracer/cblas.def"
-#include "tracer/fblas.def"
+#include "tracer/slots.def"
     .section .note.GNU-stack, "", %progbits

@@ -15,8 +15,10 @@
 #include <x86intrin.h>
 #endif
 
-extern bool clock_has_counter;             /* set once by clock_start */
-extern _Atomic uint64_t clock_ns_per_tick; /* 32.32 fixed point */
+#include "tracer/hot.h"
+
+extern HOT_DATA bool clock_has_counter;             /* set once by clock_start */
+extern HOT_DATA _Atomic uint64_t clock_ns_per_tick; /* 32.32 fixed point */
 
 static inline uint64_t clock_ns(clockid_t id)
 {

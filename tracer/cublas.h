@@ -43,15 +43,22 @@ CUBLAS_ELEMENT_LIST(X)
 
 /* One call, or the part of a grouped call that all groups share. */
 struct cublas_call {
-    const void *handle, *a, *b, *c; /* a, b, c: NULL for arrays of pointers */
-    uint32_t entry;                 /* enum slot_id */
+    int64_t m, n, k, batch, lda, ldb, ldc;
+    int type_a, type_b, type_c; /* cudaDataType where the call names types, */
+    int compute_type;           /* with a cublasComputeType_t or 0; else `element` */
+    uint32_t entry;             /* enum slot_id */
     uint8_t op, batch_kind, trans_a, trans_b;
-    uint8_t uplo;                  /* enum tilewise_uplo: half of the result */
-    uint8_t other;                 /* what no field holds; not 0: counted, never replayed */
-    int type_a, type_b, type_c;    /* cudaDataType where the call names types, */
-    int compute_type;              /* with a cublasComputeType_t or 0; */
-    struct cublas_element element; /* otherwise these */
-    int64_t m, n, k, batch, lda, ldb, ldc, stride_a, stride_b, stride_c;
+    /* What many families leave 0: together, to be cleared at once. */
+    int64_t stride_a, stride_b, stride_c;
+    uint8_t uplo;  /* enum tilewise_uplo: half of the result */
+    uint8_t other; /* what no field holds; not 0: counted, never replayed */
+    struct cublas_element element;
+    /* What the arguments do not tell: filled in when the call has returned. */
+    uint16_t math_mode;
+    uint8_t scalar, align_a, align_b, align_c;
+    uint32_t none; /* 0 */
+    /* Not part of what the key is made of. */
+    const void *handle, *a, *b, *c; /* a, b, c: NULL for arrays of pointers */
 };
 
 /* The shapes of a grouped call; 64: the arrays hold int64_t, else int. */

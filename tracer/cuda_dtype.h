@@ -33,13 +33,6 @@ static const struct {
 #undef LESS_UNKNOWN
 };
 
-/* The table will be asked when the real function has returned. */
-static inline void cuda_dtype_soon(void)
-{
-    hot_soon(cuda_known.dtype);
-    hot_soon(cuda_known.compute);
-}
-
 static inline uint8_t cuda_dtype(int type)
 {
     unsigned at = (unsigned)type < CUDA_DTYPES ? (unsigned)type : CUDA_DTYPES;

@@ -15,15 +15,21 @@
 #include <stdint.h>
 
 #include "tracer/drain.h"
+#include "tracer/hot.h"
 
 /* GPU time is wanted and nothing has been tried yet. */
-extern _Atomic bool cupti_is_due;
+extern HOT_DATA _Atomic bool cupti_is_due;
 void cupti_start(void);
 
 /* On the way to the first use of CUDA: any host thread, outside of the library's calls. */
+static inline bool cupti_is_wanted(void)
+{
+    return __builtin_expect(atomic_load_explicit(&cupti_is_due, memory_order_relaxed), 0);
+}
+
 static inline void cupti_look(void)
 {
-    if (__builtin_expect(atomic_load_explicit(&cupti_is_due, memory_order_relaxed), 0))
+    if (cupti_is_wanted())
         cupti_start();
 }
 

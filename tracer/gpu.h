@@ -24,6 +24,12 @@ struct gpu_call {
     enum gpu_mode mode;
 };
 
+/* Then the hook has nothing to do, before the real call or after it. */
+static inline bool gpu_is_off(void)
+{
+    return tap_is_off() && !graph_is_capturing();
+}
+
 static inline struct gpu_call gpu_enter(const void *caller)
 {
     struct gpu_call call = { .caller = caller };
@@ -32,11 +38,27 @@ static inline struct gpu_call gpu_enter(const void *caller)
     else if (graph_is_capturing() && tap_enter_unrecorded())
         call.mode = GPU_CAPTURE_ONLY;
     if (call.mode) {
+        tap_key_soon();
         cupti_look();
         tap_self.gpu_call = 0;
         call.start_ticks = clock_ticks();
     }
     return call;
+}
+
+/* May the hook enter and record with no question asked? */
+static inline bool gpu_is_ready(void)
+{
+    return tap_is_ready(&tap_self) && !cupti_is_wanted();
+}
+
+/* gpu_enter where it may; the time. */
+static inline uint64_t gpu_enter_ready(void)
+{
+    struct tap_self *self = &tap_self;
+    tap_enter_ready(self);
+    self->gpu_call = 0;
+    return clock_ticks();
 }
 
 /* The library refused. */
@@ -77,6 +99,14 @@ static inline void gpu_add(const struct gpu_call *call, struct gpu_place place,
         graph_add_call(place.capture, key);
     else if (call->mode == GPU_RECORD)
         tap_add(key, call->start_ticks + part * ticks, ticks, place.stream);
+}
+
+/* gpu_leave of a call in the words of the table's rows. False: this is not the way. */
+static inline bool gpu_leave_expected(const struct gpu_call *call, uint32_t stream,
+                                      const struct table_call *words)
+{
+    return call->mode == GPU_RECORD && tap_self.gpu_call == 0 && !graph_is_capturing() &&
+           tap_add_expected(words, call->start_ticks, call->end_ticks - call->start_ticks, stream);
 }
 
 /* The only record of a call on `stream`. */

@@ -16,10 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tracer/hot.h"
 #include "traces/signature.h"
 
 /* Streams that are being captured: while it is 0, nobody asks for a stream's state. */
-extern _Atomic uint32_t graph_captures;
+extern HOT_DATA _Atomic uint32_t graph_captures;
 
 static inline bool graph_is_capturing(void)
 {

@@ -4,78 +4,45 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "tracer/hot.h"
 #include "tracer/stream.h"
 
 enum { SETS = 256, WAYS = 4 };
 
 enum { BUSY = 1 }; /* a name that no handle has: the entry is being written */
 
-/* The modes are written alone, by a setter that may have lost the place to another handle
- * meanwhile: so they say whose they are. Of an address that is its lowest 48 bits without the last
- * one; handles are memory that was allocated. */
-enum {
-    POINTER_MODE_BITS = 1,
-    MATH_MODE_BITS = 16,
-    OWNER_SHIFT = POINTER_MODE_BITS + MATH_MODE_BITS
-};
-
-struct entry {
-    _Atomic uintptr_t name; /* 0 = free */
-    _Atomic(void *) stream;
-    _Atomic uint32_t version, stream_number; /* version: of all but the modes */
-    _Atomic uint64_t modes;                  /* owner, math mode, pointer mode */
-};
-
-static _Alignas(HOT_LINE) struct entry entries[SETS][WAYS];
+/* A handle has its place in the first table, or where another one has that, in a set of the second
+ * one. */
+HOT_DATA _Alignas(HOT_PAGE) struct handle_entry handle_near[1 << HANDLE_NEAR_BITS];
+static _Alignas(HOT_LINE) struct handle_entry entries[SETS][WAYS];
 static _Atomic uint32_t victim;
 
-static struct entry *set_of(const void *handle)
+static struct handle_entry *set_of(const void *handle)
 {
     return entries[(uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u >> 56];
 }
 
-static struct entry *find(const void *handle)
+HOT_NOT struct handle_entry *handle_find_far(const void *handle)
 {
-    struct entry *set = set_of(handle);
+    struct handle_entry *set = set_of(handle);
     for (int i = 0; i < WAYS; i++)
-        if (atomic_load_explicit(&set[i].name, memory_order_acquire) == (uintptr_t)handle)
+        if (handle_is_named(&set[i], handle))
             return &set[i];
     return NULL;
 }
 
-static uint64_t owner_of(const void *handle)
-{
-    return (uint64_t)(uintptr_t)handle >> 1 << OWNER_SHIFT;
-}
-
 static uint64_t pack(const void *handle, const struct handle_state *state)
 {
-    return owner_of(handle) | (uint64_t)state->math_mode << POINTER_MODE_BITS |
+    return handle_owner(handle) | (uint64_t)state->math_mode << HANDLE_MATH_MODE_SHIFT |
            (state->pointer_mode != 0);
 }
 
-HOT_TEXT bool handle_get(const void *handle, struct handle_state *out)
-{
-    struct entry *e = handle ? find(handle) : NULL;
-    if (!e)
-        return false;
-    uint32_t version = atomic_load_explicit(&e->version, memory_order_acquire);
-    bool is_mine = atomic_load_explicit(&e->name, memory_order_acquire) == (uintptr_t)handle;
-    uint64_t modes = atomic_load_explicit(&e->modes, memory_order_acquire);
-    out->stream = atomic_load_explicit(&e->stream, memory_order_acquire);
-    out->stream_number = atomic_load_explicit(&e->stream_number, memory_order_acquire);
-    out->math_mode = (uint16_t)(modes >> POINTER_MODE_BITS);
-    out->pointer_mode = modes & 1;
-    /* Another handle may have taken the place meanwhile. */
-    return is_mine && modes >> OWNER_SHIFT == owner_of(handle) >> OWNER_SHIFT &&
-           atomic_load_explicit(&e->version, memory_order_relaxed) == version;
-}
-
 /* Its own entry, a free one, or somebody's. */
-static struct entry *place_for(const void *handle)
+static struct handle_entry *place_for(const void *handle)
 {
-    struct entry *set = set_of(handle), *own = find(handle);
+    struct handle_entry *set = set_of(handle), *own = handle_find(handle),
+                        *near = handle_near_of(handle);
+    if (!own && atomic_load_explicit(&near->name, memory_order_relaxed) == 0)
+        own = near;
     for (int i = 0; i < WAYS && !own; i++)
         if (atomic_load_explicit(&set[i].name, memory_order_relaxed) == 0)
             own = &set[i];
@@ -83,7 +50,7 @@ static struct entry *place_for(const void *handle)
 }
 
 /* The entry that is called `name`, to write to it. */
-static bool take(struct entry *e, uintptr_t name)
+static bool take(struct handle_entry *e, uintptr_t name)
 {
     if (name == BUSY || !atomic_compare_exchange_strong(&e->name, &name, BUSY))
         return false;
@@ -91,13 +58,13 @@ static bool take(struct entry *e, uintptr_t name)
     return true;
 }
 
-static void store_stream(struct entry *e, void *stream, uint32_t number)
+static void store_stream(struct handle_entry *e, void *stream, uint32_t number)
 {
     atomic_store_explicit(&e->stream, stream, memory_order_release);
     atomic_store_explicit(&e->stream_number, number, memory_order_release);
 }
 
-static void give(struct entry *e, const void *handle)
+static void give(struct handle_entry *e, const void *handle)
 {
     atomic_store_explicit(&e->name, (uintptr_t)handle, memory_order_release);
 }
@@ -106,7 +73,7 @@ void handle_put(const void *handle, const struct handle_state *state)
 {
     if (!handle)
         return;
-    struct entry *e = place_for(handle);
+    struct handle_entry *e = place_for(handle);
     /* Not the owner of the place: then it is not kept, and asked for again. */
     if (!take(e, atomic_load_explicit(&e->name, memory_order_relaxed)))
         return;
@@ -117,7 +84,7 @@ void handle_put(const void *handle, const struct handle_state *state)
 
 void handle_set_stream(const void *handle, void *stream)
 {
-    struct entry *e = handle ? find(handle) : NULL;
+    struct handle_entry *e = handle ? handle_find(handle) : NULL;
     if (!e || atomic_load_explicit(&e->stream, memory_order_relaxed) == stream)
         return;
     uint32_t number = stream_number(stream);
@@ -130,19 +97,19 @@ void handle_set_stream(const void *handle, void *stream)
 /* Nobody waits for another: no read-modify-write that locks the line. */
 static void change_modes(const void *handle, uint64_t without, uint64_t with)
 {
-    struct entry *e = handle ? find(handle) : NULL;
+    struct handle_entry *e = handle ? handle_find(handle) : NULL;
     if (!e)
         return;
     uint64_t was = atomic_load_explicit(&e->modes, memory_order_relaxed);
     uint64_t is = (was & ~without) | with;
-    if (is != was && was >> OWNER_SHIFT == owner_of(handle) >> OWNER_SHIFT)
+    if (is != was && was >> HANDLE_OWNER_SHIFT == handle_owner(handle) >> HANDLE_OWNER_SHIFT)
         atomic_store_explicit(&e->modes, is, memory_order_release);
 }
 
-void handle_set_math_mode(const void *handle, uint16_t mode)
+HOT_TEXT void handle_set_math_mode(const void *handle, uint16_t mode)
 {
-    change_modes(handle, UINT64_C(0xffff) << POINTER_MODE_BITS,
-                 (uint64_t)mode << POINTER_MODE_BITS);
+    change_modes(handle, UINT64_C(0xffff) << HANDLE_MATH_MODE_SHIFT,
+                 (uint64_t)mode << HANDLE_MATH_MODE_SHIFT);
 }
 
 void handle_set_pointer_mode(const void *handle, bool is_device)
@@ -150,10 +117,12 @@ void handle_set_pointer_mode(const void *handle, bool is_device)
     change_modes(handle, 1, is_device);
 }
 
+/* Of two threads that told at once, each may have found a place. */
 void handle_forget(const void *handle)
 {
-    struct entry *e = handle ? find(handle) : NULL;
-    uintptr_t name = (uintptr_t)handle;
-    if (e)
+    struct handle_entry *e;
+    while (handle && (e = handle_find(handle))) {
+        uintptr_t name = (uintptr_t)handle;
         atomic_compare_exchange_strong(&e->name, &name, 0);
+    }
 }

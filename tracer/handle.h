@@ -8,8 +8,12 @@
 #ifndef TILEWISE_TRACER_HANDLE_H
 #define TILEWISE_TRACER_HANDLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "tracer/hot.h"
 
 struct handle_state {
     void *stream;
@@ -18,11 +22,94 @@ struct handle_state {
     uint8_t pointer_mode; /* 0 host, 1 device */
 };
 
-bool handle_get(const void *handle, struct handle_state *out);
 void handle_put(const void *handle, const struct handle_state *state);
 
-/* For setters, which hosts call at every product, mostly with what is there already. A handle that
- * is not known stays so. */
+/* The first handles of a process are found at a glance, with what each was told last. */
+struct handle_entry {
+    _Atomic uintptr_t name; /* 0 = free */
+    _Atomic(void *) stream;
+    _Atomic uint32_t version, stream_number; /* version: of all but the modes */
+    _Atomic uint64_t modes;                  /* owner, math mode, pointer mode */
+};
+
+/* The modes are written alone, by a setter that may have lost the place to another handle
+ * meanwhile: so they say whose they are. Of an address that is its lowest 48 bits without the last
+ * one; handles are memory that was allocated. */
+enum {
+    HANDLE_MATH_MODE_SHIFT = 1, /* after the pointer mode */
+    HANDLE_MATH_MODE_BITS = 16,
+    HANDLE_OWNER_SHIFT = HANDLE_MATH_MODE_SHIFT + HANDLE_MATH_MODE_BITS,
+};
+
+static inline uint64_t handle_owner(const void *handle)
+{
+    return (uint64_t)(uintptr_t)handle >> 1 << HANDLE_OWNER_SHIFT;
+}
+
+enum { HANDLE_NEAR_BITS = 4 };
+extern HOT_DATA struct handle_entry handle_near[1 << HANDLE_NEAR_BITS];
+
+static inline struct handle_entry *handle_near_of(const void *handle)
+{
+    return &handle_near[(uint32_t)(uintptr_t)handle * 0x9e3779b1u >> (32 - HANDLE_NEAR_BITS)];
+}
+
+static inline bool handle_is_named(const struct handle_entry *e, const void *handle)
+{
+    return atomic_load_explicit(&e->name, memory_order_acquire) == (uintptr_t)handle;
+}
+
+struct handle_entry *handle_find_far(const void *handle);
+
+/* Where the handle is, or NULL. */
+static inline struct handle_entry *handle_find(const void *handle)
+{
+    struct handle_entry *near = handle_near_of(handle);
+    return __builtin_expect(handle_is_named(near, handle), 1) ? near : handle_find_far(handle);
+}
+
+static inline bool handle_get(const void *handle, struct handle_state *out)
+{
+    struct handle_entry *e = handle ? handle_find(handle) : NULL;
+    if (!e)
+        return false;
+    uint32_t version = atomic_load_explicit(&e->version, memory_order_acquire);
+    bool is_mine = handle_is_named(e, handle);
+    uint64_t modes = atomic_load_explicit(&e->modes, memory_order_acquire);
+    out->stream = atomic_load_explicit(&e->stream, memory_order_acquire);
+    out->stream_number = atomic_load_explicit(&e->stream_number, memory_order_acquire);
+    out->math_mode = (uint16_t)(modes >> HANDLE_MATH_MODE_SHIFT);
+    out->pointer_mode = modes & 1;
+    /* Another handle may have taken the place meanwhile. */
+    return is_mine && modes >> HANDLE_OWNER_SHIFT == handle_owner(handle) >> HANDLE_OWNER_SHIFT &&
+           atomic_load_explicit(&e->version, memory_order_relaxed) == version;
+}
+
+/* For setters, which hosts call at every product, mostly with what is there already: is it known to
+ * be there? Then there is nothing to tell, whatever the library answers. False is always right. */
+static inline bool handle_has_stream(const void *handle, const void *stream)
+{
+    const struct handle_entry *e = handle_near_of(handle);
+    return __builtin_expect(handle_is_named(e, handle), 1) &&
+           atomic_load_explicit(&e->stream, memory_order_relaxed) == stream;
+}
+
+static inline bool handle_has_math_mode(const void *handle, uint16_t mode)
+{
+    const struct handle_entry *e = handle_near_of(handle);
+    return __builtin_expect(handle_is_named(e, handle), 1) &&
+           (uint16_t)(atomic_load_explicit(&e->modes, memory_order_relaxed) >>
+                      HANDLE_MATH_MODE_SHIFT) == mode;
+}
+
+static inline bool handle_has_pointer_mode(const void *handle, bool is_device)
+{
+    const struct handle_entry *e = handle_near_of(handle);
+    return __builtin_expect(handle_is_named(e, handle), 1) &&
+           (atomic_load_explicit(&e->modes, memory_order_relaxed) & 1) == is_device;
+}
+
+/* A setter did its work. A handle that is not known stays so. */
 void handle_set_stream(const void *handle, void *stream);
 void handle_set_math_mode(const void *handle, uint16_t mode);
 void handle_set_pointer_mode(const void *handle, bool is_device);

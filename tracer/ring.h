@@ -49,13 +49,15 @@ static inline uint64_t ring_duration_ticks(struct ring_event e)
     return e.duration_and_entry >> (RING_ENTRY_BITS + RING_STREAM_BITS);
 }
 
+/* Of a line's alignment where the two sides are not to share one. */
 struct ring {
-    _Alignas(HOT_LINE) struct ring_event event[RING_EVENTS];
+    struct ring_event event[RING_EVENTS];
     /* The consumer's line. */
-    _Alignas(HOT_LINE) _Atomic uint64_t tail;
+    _Atomic uint64_t tail;
+    char rest[HOT_LINE - sizeof(uint64_t)];
     /* The producer's line: its position and what it last knew of the consumer's. Last, so that it
      * lies beside what the producer needs of its thread (thread.h). */
-    _Alignas(HOT_LINE) _Atomic uint64_t head;
+    _Atomic uint64_t head;
     uint64_t seen_tail;
 };
 

@@ -10,7 +10,13 @@
 
 enum { OBJECTS = 64 };
 
+HOT_DATA _Alignas(HOT_LINE) struct slot_caller slot_first[SLOT_COUNT];
 struct slot_state slot_states[SLOT_COUNT];
+
+static struct slot_caller *caller_at(enum slot_id slot, int i)
+{
+    return i == 0 ? &slot_first[slot] : &slot_states[slot].caller[i - 1];
+}
 
 /* An object that we looked at. Append only: `high` is stored last. */
 struct known {
@@ -186,11 +192,11 @@ static void *local_scope(const struct host *host, const char *name, const struct
 
 static void append(enum slot_id slot, uintptr_t low, uintptr_t bytes, void *real)
 {
-    struct slot_state *state = &slot_states[slot];
     if (atomic_exchange_explicit(&busy, true, memory_order_acquire))
         return; /* the next call will find it again */
     remember_library(real);
-    for (struct slot_caller *c = state->caller; c < state->caller + SLOT_CALLERS; c++) {
+    for (int i = 0; i < SLOT_CALLERS; i++) {
+        struct slot_caller *c = caller_at(slot, i);
         if (c->real)
             continue;
         c->low = low;
@@ -221,8 +227,8 @@ static void *find(enum slot_id slot, const void *caller)
 
 void *slot_resolve(enum slot_id slot, const void *caller)
 {
-    struct slot_state *state = &slot_states[slot];
-    for (struct slot_caller *c = state->caller; c < state->caller + SLOT_CALLERS; c++) {
+    for (int i = 0; i < SLOT_CALLERS; i++) {
+        const struct slot_caller *c = caller_at(slot, i);
         void *real = atomic_load_explicit(&c->real, memory_order_acquire);
         if (!real)
             break;

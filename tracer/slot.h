@@ -14,9 +14,11 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tracer/hot.h"
+#include "tracer/pass.h"
 
 enum slot_id {
 #define ROW(family, symbol, ...) SLOT_##symbol,
@@ -32,16 +34,20 @@ struct slot_caller {
     void *_Atomic real; /* stored last: NULL means that the entry is free */
 };
 
+_Static_assert(sizeof(struct slot_caller) == PASS_SLOT_BYTES &&
+                   offsetof(struct slot_caller, bytes) == PASS_SLOT_RANGE &&
+                   offsetof(struct slot_caller, real) == PASS_SLOT_REAL,
+               "pass_entry.S");
+
 /* What is fixed, apart from what is learnt: the latter costs a process nothing until it calls. */
 struct slot {
     char name[SLOT_NAME_BYTES]; /* in place: no relocation */
     bool is_bare;               /* a name that others use too: only a BLAS is recorded */
 };
 
-/* What a call asks for, a bound function or the first caller's, lies in the first line. */
 struct slot_state {
     _Alignas(HOT_LINE) void *_Atomic bound[SLOT_BOUND];
-    struct slot_caller caller[SLOT_CALLERS];
+    struct slot_caller caller[SLOT_CALLERS - 1]; /* after the first one */
 };
 
 /* What a wrap file makes of its rows (tracer/hook.h): of slot `slot` the bound hook number `which`;
@@ -53,6 +59,9 @@ typedef void *slot_hooks(enum slot_id slot, unsigned which);
 
 extern const struct slot slot_table[SLOT_COUNT];
 extern struct slot_state slot_states[SLOT_COUNT];
+/* The first caller's pairs, beside those of the slots that are called next: most processes have no
+ * others. */
+extern HOT_DATA struct slot_caller slot_first[SLOT_COUNT];
 
 /* Slot of a symbol name, or SLOT_COUNT. */
 enum slot_id slot_find(const char *name);
@@ -61,13 +70,18 @@ enum slot_id slot_find(const char *name);
  * wrap file's SLOT_MISSING. Any thread; keeps errno. */
 void *slot_resolve(enum slot_id slot, const void *caller);
 
+/* The same without a look at anything else than the first pair: NULL if it is not the caller's. */
+static inline void *slot_first_real(enum slot_id slot, const void *caller)
+{
+    struct slot_caller *c = &slot_first[slot];
+    void *real = atomic_load_explicit(&c->real, memory_order_acquire);
+    return __builtin_expect(real && (uintptr_t)caller - c->low < c->bytes, 1) ? real : NULL;
+}
+
 static inline void *slot_real(enum slot_id slot, const void *caller)
 {
-    struct slot_caller *c = &slot_states[slot].caller[0];
-    void *real = atomic_load_explicit(&c->real, memory_order_acquire);
-    if (__builtin_expect(real && (uintptr_t)caller - c->low < c->bytes, 1))
-        return real;
-    return slot_resolve(slot, caller);
+    void *real = slot_first_real(slot, caller);
+    return __builtin_expect(real != NULL, 1) ? real : slot_resolve(slot, caller);
 }
 
 /* Where a call of a bare name goes: to its hook if the real function is a BLAS's, else straight to

@@ -11,12 +11,12 @@ int32_t table_insert(struct table *t, const struct tilewise_signature *key, uint
     uint32_t entry = atomic_load_explicit(&t->used, memory_order_relaxed);
     if (entry >= TABLE_ENTRIES)
         return TABLE_FULL;
-    struct table_keys **chunk = &t->chunk[entry / TABLE_CHUNK].keys;
+    struct table_rows **chunk = &t->chunk[entry / TABLE_CHUNK].rows;
     if (!*chunk)
         *chunk = pages_map(sizeof **chunk);
     if (!*chunk)
         return TABLE_NO_MEMORY;
-    (*chunk)->key[entry % TABLE_CHUNK] = *key;
+    (*chunk)->row[entry % TABLE_CHUNK].key = *key;
     t->index[at] = tag | (entry + 1);
     atomic_store_explicit(&t->used, entry + 1, memory_order_release);
     return (int32_t)entry;
@@ -26,8 +26,16 @@ int32_t table_find_other(struct table *t, const struct tilewise_signature *key)
 {
     int32_t entry = table_find(t, key);
     if (entry >= 0)
-        t->next[t->last] = (uint16_t)entry;
+        table_row(t, t->last)->next = (uint16_t)entry;
     return entry;
+}
+
+void table_learn(struct table *t, const struct table_call *call,
+                 const struct tilewise_signature *key)
+{
+    struct table_row *row = t->expected ? table_row(t, t->last) : NULL;
+    if (row && table_same(&row->key, key))
+        memcpy(&row->call, call, sizeof row->call); /* whatever the hook has it in */
 }
 
 static void add(_Atomic uint64_t *counter, uint64_t by)

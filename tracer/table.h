@@ -27,8 +27,25 @@ struct table_counts {
     _Atomic uint64_t bucket[HISTOGRAM_BUCKETS];
 };
 
-struct table_keys {
-    struct tilewise_signature key[TABLE_CHUNK];
+/* What a hook compares in place of a key: all that the key of a call is made of, as the hook has
+ * it, with nothing undefined between the fields, and not all 0. Calls that are equal in it have
+ * equal keys; the opposite need not hold. */
+enum { TABLE_CALL_BYTES = 120 };
+struct table_call {
+    _Alignas(8) unsigned char byte[TABLE_CALL_BYTES];
+};
+
+/* The owner's but for the key. */
+struct table_row {
+    struct table_call call; /* the last one with this key that was learnt */
+    uint16_t next;          /* the entry that was found after this one last time */
+    struct tilewise_signature key;
+};
+static_assert(offsetof(struct table_row, key) == 128 && sizeof(struct table_row) == 256,
+              "two lines each");
+
+struct table_rows {
+    struct table_row row[TABLE_CHUNK];
 };
 
 struct table_chunk_counts {
@@ -46,17 +63,16 @@ struct table_phases {
 };
 
 struct table_chunk {
-    struct table_keys *keys;
+    struct table_rows *rows;
     struct table_chunk_counts *_Atomic counts;
 };
 
 /* What an owner needs for a call that it expected comes first, and lies together. */
 struct table {
-    const struct tilewise_signature *expected; /* key of entry `guess`; NULL: nothing found yet */
+    const struct table_row *expected; /* of entry `guess`; NULL: nothing found yet */
     _Atomic uint32_t used;
     uint16_t guess, last; /* the entry that is expected next; that was found last */
     struct table_chunk chunk[TABLE_CHUNKS];
-    uint16_t next[TABLE_ENTRIES + 1];      /* by entry: the one that was found after it last time */
     uint32_t index[TABLE_INDEX];           /* part of the hash << 16 | entry + 1; 0 = free */
     uint32_t writer_id[TABLE_ENTRIES + 1]; /* the writer's: id in the file + 1, 0 = none yet */
     struct table_phases *phases;           /* the writer's; NULL until a call is made in a phase */
@@ -65,9 +81,14 @@ struct table {
 /* What table_find returns instead of an entry. */
 enum { TABLE_FULL = -1, TABLE_NO_MEMORY = -2 };
 
+static inline struct table_row *table_row(const struct table *t, uint32_t entry)
+{
+    return &t->chunk[entry / TABLE_CHUNK].rows->row[entry % TABLE_CHUNK];
+}
+
 static inline const struct tilewise_signature *table_key(const struct table *t, uint32_t entry)
 {
-    return &t->chunk[entry / TABLE_CHUNK].keys->key[entry % TABLE_CHUNK];
+    return &table_row(t, entry)->key;
 }
 
 /* A hash for this table alone: the words that BLAS calls differ in. */
@@ -83,18 +104,28 @@ static inline uint64_t table_hash(const struct tilewise_signature *key)
     return (uint64_t)product ^ (uint64_t)(product >> 64) ^ b * 0x9fb21c651e98df25u;
 }
 
-static inline int table_same(const struct tilewise_signature *a, const struct tilewise_signature *b)
+/* Without a branch; `bytes` is a constant, a multiple of 8. */
+static inline int table_same_bytes(const void *a, const void *b, size_t bytes)
 {
     typedef uint64_t words __attribute__((vector_size(16)));
     words differ = { 0 };
+    size_t at = 0;
 #pragma GCC unroll 2
-    for (size_t at = 0; at < sizeof *a; at += sizeof(words)) {
+    for (; at + sizeof(words) <= bytes; at += sizeof(words)) {
         words x, y;
         memcpy(&x, (const char *)a + at, sizeof x);
         memcpy(&y, (const char *)b + at, sizeof y);
         differ |= x ^ y;
     }
-    return (differ[0] | differ[1]) == 0;
+    uint64_t x = 0, y = 0;
+    memcpy(&x, (const char *)a + at, bytes - at);
+    memcpy(&y, (const char *)b + at, bytes - at);
+    return (differ[0] | differ[1] | (x ^ y)) == 0;
+}
+
+static inline int table_same(const struct tilewise_signature *a, const struct tilewise_signature *b)
+{
+    return table_same_bytes(a, b, sizeof *a);
 }
 
 /* Owner: take in a signature that is not in the table; entry, TABLE_FULL or TABLE_NO_MEMORY. */
@@ -115,6 +146,14 @@ static inline int32_t table_find(struct table *t, const struct tilewise_signatur
     }
 }
 
+/* Owner: `expected` is the row of `entry`, which was found: expect what came after it. */
+static inline void table_expect_next(struct table *t, uint16_t entry)
+{
+    t->last = entry;
+    t->guess = t->expected->next;
+    t->expected = table_row(t, t->guess);
+}
+
 /* Owner: table_find for a key that was not expected; remembers that it came. */
 int32_t table_find_other(struct table *t, const struct tilewise_signature *key);
 
@@ -123,16 +162,25 @@ int32_t table_find_other(struct table *t, const struct tilewise_signature *key);
 static inline int32_t table_find_next(struct table *t, const struct tilewise_signature *key)
 {
     int32_t entry = t->guess;
-    if (__builtin_expect(!t->expected || !table_same(t->expected, key), 0)) {
+    if (__builtin_expect(!t->expected || !table_same(&t->expected->key, key), 0)) {
         entry = table_find_other(t, key);
         if (entry < 0)
             return entry;
+        t->expected = table_row(t, (uint32_t)entry);
     }
-    t->last = (uint16_t)entry;
-    t->guess = t->next[entry];
-    t->expected = table_key(t, t->guess);
+    table_expect_next(t, (uint16_t)entry);
     return entry;
 }
+
+/* Owner: is this the call that is expected? Then its entry is `guess`. */
+static inline int table_is_expected(const struct table *t, const struct table_call *call)
+{
+    return t->expected && table_same_bytes(&t->expected->call, call, sizeof *call);
+}
+
+/* Owner: the entry found last has `key`; next time `call` will do. */
+void table_learn(struct table *t, const struct table_call *call,
+                 const struct tilewise_signature *key);
 
 /* Owner: count one call of `entry`. False when there is no memory for counts. */
 _Bool table_count(struct table *t, uint32_t entry, uint64_t ns);

@@ -16,24 +16,13 @@
 #include "tracer/nvtx_range.h"
 #include "tracer/slot.h"
 
-enum state {
-    UNLOADED, /* our constructor did not run yet */
-    INERT,    /* not wanted here, or nowhere to write to */
-    WANTED,   /* nothing has happened yet */
-    STARTING, /* a thread is in start() */
-    RECORDING,
-    PAUSED,
-    ENDING, /* the writer is finishing the file: calls are counted as dropped */
-    ENDED,
-};
-
 enum { START_WAITS = 50, START_WAIT_NS = 100000 };
 
 __thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
 HOT_DATA _Atomic uint32_t tap_epoch = TAP_OFF;
 HOT_DATA bool tap_events;
+HOT_DATA _Atomic int tap_state = TAP_UNLOADED;
 
-static _Atomic int state = UNLOADED;
 static uint32_t epoch;
 static pid_t owner;
 static _Atomic uint64_t dropped[LOSS_MAX];
@@ -57,60 +46,61 @@ void tap_drop(enum loss_cause cause)
 
 bool tap_is_inert(void)
 {
-    return atomic_load_explicit(&state, memory_order_relaxed) == INERT;
+    return atomic_load_explicit(&tap_state, memory_order_relaxed) == TAP_INERT;
 }
 
 bool tap_is_loaded(void)
 {
-    return atomic_load_explicit(&state, memory_order_relaxed) != UNLOADED;
+    return atomic_load_explicit(&tap_state, memory_order_relaxed) != TAP_UNLOADED;
 }
 
 bool tap_is_listening(void)
 {
-    int now = atomic_load_explicit(&state, memory_order_relaxed);
-    return now == WANTED || now == STARTING || now == RECORDING;
+    int now = atomic_load_explicit(&tap_state, memory_order_relaxed);
+    return now == TAP_WANTED || now == TAP_STARTING || now == TAP_RECORDING;
 }
 
 bool tap_is_paused(void)
 {
-    return atomic_load_explicit(&state, memory_order_relaxed) == PAUSED;
+    return atomic_load_explicit(&tap_state, memory_order_relaxed) == TAP_PAUSED;
 }
 
-static bool change(enum state from, enum state to)
+static bool change(enum tap_state from, enum tap_state to)
 {
     int expected = from;
-    return atomic_compare_exchange_strong(&state, &expected, to);
+    return atomic_compare_exchange_strong(&tap_state, &expected, to);
 }
 
 void tap_pause(void)
 {
-    if (change(RECORDING, PAUSED))
+    if (change(TAP_RECORDING, TAP_PAUSED))
         atomic_store(&tap_epoch, TAP_OFF);
 }
 
 void tap_resume(void)
 {
-    if (change(PAUSED, RECORDING))
+    if (change(TAP_PAUSED, TAP_RECORDING))
         atomic_store(&tap_epoch, epoch);
 }
 
 void tap_give_up(void)
 {
     atomic_store(&tap_epoch, TAP_OFF);
-    atomic_store(&state, INERT);
+    atomic_store(&tap_state, TAP_INERT);
 }
 
 /* The process ends: stop, write what there is, in bounded time. */
 static void finish(void)
 {
-    int now = atomic_load(&state);
+    int now = atomic_load(&tap_state);
     /* A child of a bare clone() carries our state and no writer thread. */
-    if ((now != RECORDING && now != PAUSED) || getpid() != owner || !change(now, ENDING))
+    if ((now != TAP_RECORDING && now != TAP_PAUSED) || getpid() != owner ||
+        !change(now, TAP_ENDING))
         return;
     atomic_store(&tap_epoch, TAP_OFF);
     cupti_finish();
     flush_finish();
-    change(ENDING, ENDED);
+    change(TAP_ENDING, TAP_ENDED);
 }
 
 __attribute__((destructor)) static void unload(void)
@@ -133,7 +123,7 @@ static void forget_parent(void)
     cupti_forget();
     nvtx_range_forget();
     if (!tap_is_inert())
-        atomic_store(&state, WANTED);
+        atomic_store(&tap_state, TAP_WANTED);
 }
 
 static void parent_goes_on(void)
@@ -149,7 +139,7 @@ __attribute__((constructor)) static void load(int argc, char **argv, char **envi
 {
     bool wanted = config_load(environment, argc > 0 ? argv[0] : NULL);
     pthread_atfork(elf_fork_begin, parent_goes_on, wanted ? forget_parent : child_goes_on);
-    atomic_store(&state, wanted ? WANTED : INERT);
+    atomic_store(&tap_state, wanted ? TAP_WANTED : TAP_INERT);
 }
 
 static void thread_exits(void *record)
@@ -183,7 +173,7 @@ static void start(void)
     clock_start();
     owner = getpid();
     epoch++;
-    atomic_store(&state, RECORDING);
+    atomic_store(&tap_state, TAP_RECORDING);
     cupti_allow();
     atomic_store(&tap_epoch, epoch); /* first: the writer may find that it is to pause */
     if (!flush_start())
@@ -207,7 +197,7 @@ static bool attach(struct tap_self *self)
 static void wait_for_start(void)
 {
     const struct timespec pause = { 0, START_WAIT_NS };
-    for (int i = 0; i < START_WAITS && atomic_load(&state) == STARTING; i++)
+    for (int i = 0; i < START_WAITS && atomic_load(&tap_state) == TAP_STARTING; i++)
         nanosleep(&pause, NULL);
 }
 
@@ -222,16 +212,16 @@ static bool enter_unrecorded(struct tap_self *self, enum loss_cause cause)
 
 static bool begin(struct tap_self *self)
 {
-    if (change(WANTED, STARTING))
+    if (change(TAP_WANTED, TAP_STARTING))
         start();
     else
         wait_for_start();
-    switch (atomic_load(&state)) {
-    case RECORDING:
+    switch (atomic_load(&tap_state)) {
+    case TAP_RECORDING:
         return self->epoch == epoch && self->thread ? true : attach(self);
-    case STARTING:
+    case TAP_STARTING:
         return enter_unrecorded(self, LOSS_START);
-    case ENDING:
+    case TAP_ENDING:
         return enter_unrecorded(self, LOSS_SHUTDOWN);
     default:
         return false;
@@ -240,19 +230,14 @@ static bool begin(struct tap_self *self)
 
 void tap_start(void)
 {
-    if (change(WANTED, STARTING))
+    if (change(TAP_WANTED, TAP_STARTING))
         start();
-}
-
-static bool is_off(int now)
-{
-    return now == UNLOADED || now == INERT || now == PAUSED || now == ENDED;
 }
 
 bool tap_enter_slow(const void *caller)
 {
     struct tap_self *self = &tap_self;
-    if (is_off(atomic_load_explicit(&state, memory_order_relaxed)))
+    if (tap_is_off())
         return false;
     if (self->phase != TAP_OUTSIDE) {
         /* The library's own calls come from inside it or a part of it, or return to us where it
@@ -271,15 +256,7 @@ bool tap_enter_slow(const void *caller)
     return on;
 }
 
-/* Where the next record will lie. */
-static inline void expect(struct tap_self *self, const struct thread *t)
-{
-    self->next_key = t->table.expected;
-    self->next_place = &t->table.next[t->table.guess];
-    self->next_record = ring_next(&t->ring);
-}
-
-static __attribute__((noinline)) void record_untimed(struct thread *t, uint32_t entry, uint64_t ns)
+HOT_NOT void tap_record_untimed(struct thread *t, uint32_t entry, uint64_t ns)
 {
     thread_add(table_count(&t->table, entry, ns) ? &t->untimed : &t->dropped[LOSS_NO_MEMORY]);
 }
@@ -291,8 +268,8 @@ static HOT_NOT int32_t find_in_phase(struct thread *t, const struct tilewise_sig
     return table_find_next(&t->table, &in_phase);
 }
 
-HOT_TEXT void tap_record(struct thread *t, const struct tilewise_signature *key,
-                         uint64_t start_ticks, uint64_t duration_ticks, uint32_t stream)
+void tap_record(struct thread *t, const struct tilewise_signature *key, uint64_t start_ticks,
+                uint64_t duration_ticks, uint32_t stream)
 {
     struct tap_self *self = &tap_self;
     thread_add(&t->seen); /* first: the writer may already count what follows */
@@ -305,8 +282,8 @@ HOT_TEXT void tap_record(struct thread *t, const struct tilewise_signature *key,
     }
     struct ring_event event = { start_ticks, ring_pack(duration_ticks, stream, (uint32_t)entry) };
     if (!tap_events || !ring_push(&t->ring, event))
-        record_untimed(t, (uint32_t)entry, clock_span_ns(duration_ticks));
-    expect(self, t);
+        tap_record_untimed(t, (uint32_t)entry, clock_span_ns(duration_ticks));
+    tap_expect(self, t);
 }
 
 void tap_fail(const void *caller)

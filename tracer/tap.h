@@ -10,13 +10,34 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tracer/clock.h"
 #include "tracer/hot.h"
+#include "tracer/pass.h"
 #include "tracer/thread.h"
 #include "traces/counters.h"
 #include "traces/signature.h"
+
+/* Of the process. Until the first one that is not off, a hook makes the real call and no more. */
+enum tap_state {
+    TAP_UNLOADED, /* our constructor did not run yet */
+    TAP_INERT,    /* not wanted here, or nowhere to write to */
+    TAP_PAUSED,
+    TAP_ENDED,
+    TAP_WANTED,   /* nothing has happened yet; the first that is not off */
+    TAP_STARTING, /* a thread is in start() */
+    TAP_RECORDING,
+    TAP_ENDING, /* the writer is finishing the file: calls are counted as dropped */
+};
+extern HOT_DATA _Atomic int tap_state;
+_Static_assert(TAP_WANTED == PASS_STATE_ON && TAP_ENDED < TAP_WANTED, "pass_entry.S");
+
+static inline bool tap_is_off(void)
+{
+    return atomic_load_explicit(&tap_state, memory_order_relaxed) < TAP_WANTED;
+}
 
 enum tap_phase {
     TAP_OUTSIDE,
@@ -37,17 +58,18 @@ struct tap_self {
     uint32_t gpu_call, gpu_window, gpu_nodes;
     struct nvtx_thread *nvtx; /* open ranges, NULL before the first one: nvtx_range.c */
     /* What the next call is expected to touch. Never read: it may be gone. */
-    const void *next_key, *next_place, *next_record;
+    const char *next_row, *next_record;
 };
 _Static_assert(sizeof(struct tap_self) == HOT_LINE, "one line");
 
-extern __thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
+extern __thread struct tap_self tap_self
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Number of this recording, TAP_OFF while there is none. A thread whose own number differs takes
  * the slow path. A fork child starts at TAP_OFF and gets a number that no parent had. */
 enum { TAP_OFF = 0x7fffffff };
-extern _Atomic uint32_t tap_epoch;
-extern bool tap_events; /* record events, not only counts */
+extern HOT_DATA _Atomic uint32_t tap_epoch;
+extern HOT_DATA bool tap_events; /* record events, not only counts */
 
 bool tap_enter_slow(const void *caller);
 void tap_drop(enum loss_cause cause);
@@ -63,29 +85,46 @@ bool tap_is_paused(void);
 /* Between enter and leave: the library will refuse this call. */
 void tap_fail(const void *caller);
 
-/* What tap_record will touch comes while the real function runs. */
+/* What is expected to be touched comes while the real function runs. Of the row: not its key. */
 static inline void tap_soon(const struct tap_self *self)
 {
     hot_soon_written(&self->thread->ring.head);
-    hot_soon_written(&self->thread->seen);
-    hot_soon(self->next_key);
-    hot_soon((const void *)((uintptr_t)self->next_key + HOT_LINE));
+    hot_soon(self->next_row);
+    hot_soon(self->next_row + HOT_LINE);
     hot_soon_written(self->next_record);
-    hot_soon(self->next_place);
+}
+
+/* And the key, for a hook that compares that. */
+static inline void tap_key_soon(void)
+{
+    const char *row = tap_self.next_row;
+    hot_soon(row + offsetof(struct table_row, key));
+    hot_soon(row + offsetof(struct table_row, key) + HOT_LINE);
+}
+
+/* Is this thread recorded, and outside of all hooks? */
+static inline bool tap_is_ready(const struct tap_self *self)
+{
+    return __builtin_expect(self->epoch == atomic_load_explicit(&tap_epoch, memory_order_relaxed) &&
+                                self->phase == TAP_OUTSIDE,
+                            1);
+}
+
+/* tap_enter for a thread that is ready. */
+static inline void tap_enter_ready(struct tap_self *self)
+{
+    self->phase = TAP_IN_CALL;
+    tap_soon(self);
 }
 
 /* False: make the real call and nothing else. `caller`: where the hook returns to. */
 static inline bool tap_enter(const void *caller)
 {
     struct tap_self *self = &tap_self;
-    if (__builtin_expect(self->epoch == atomic_load_explicit(&tap_epoch, memory_order_relaxed) &&
-                             self->phase == TAP_OUTSIDE,
-                         1)) {
-        self->phase = TAP_IN_CALL;
-        tap_soon(self);
-        return true;
-    }
-    return tap_enter_slow(caller);
+    if (!tap_is_ready(self))
+        return tap_enter_slow(caller);
+    tap_enter_ready(self);
+    return true;
 }
 
 /* In a thread's table, the upper byte of a key's entry is the phase that the call was made in. */
@@ -126,6 +165,43 @@ static inline void tap_release(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
     tap_self.phase = TAP_OUTSIDE;
+}
+
+/* Where the next record will lie. */
+static inline void tap_expect(struct tap_self *self, const struct thread *t)
+{
+    self->next_row = (const char *)t->table.expected;
+    self->next_record = (const char *)ring_next(&t->ring);
+}
+
+void tap_record_untimed(struct thread *t, uint32_t entry, uint64_t ns);
+
+/* As hold, add and release, for a call that is told in the words of the table's rows. False: it is
+ * not the one that was expected, and nothing is done. */
+static inline bool tap_add_expected(const struct table_call *call, uint64_t start_ticks,
+                                    uint64_t duration_ticks, uint32_t stream)
+{
+    struct tap_self *self = &tap_self;
+    struct thread *t = self->thread;
+    if (!t || self->nvtx_phase != 0 || !tap_events || !table_is_expected(&t->table, call))
+        return false;
+    tap_hold();
+    thread_add(&t->seen); /* first: the writer may already count what follows */
+    uint16_t entry = t->table.guess;
+    struct ring_event event = { start_ticks, ring_pack(duration_ticks, stream, entry) };
+    if (__builtin_expect(!ring_push(&t->ring, event), 0))
+        tap_record_untimed(t, entry, clock_span_ns(duration_ticks));
+    table_expect_next(&t->table, entry);
+    tap_expect(self, t);
+    tap_release();
+    return true;
+}
+
+/* While held: the call that was added last is this one in the words of the rows. */
+static inline void tap_learn(const struct table_call *call, const struct tilewise_signature *key)
+{
+    if (tap_self.thread && tap_self.nvtx_phase == 0)
+        table_learn(&tap_self.thread->table, call, key);
 }
 
 /* The real call has returned and did its work. */

@@ -60,8 +60,8 @@ struct thread *thread_at(uint32_t i)
 static void unmap(struct thread *t)
 {
     for (int i = 0; i < TABLE_CHUNKS; i++) {
-        if (t->table.chunk[i].keys)
-            munmap(t->table.chunk[i].keys, sizeof *t->table.chunk[i].keys);
+        if (t->table.chunk[i].rows)
+            munmap(t->table.chunk[i].rows, sizeof *t->table.chunk[i].rows);
         if (t->table.chunk[i].counts)
             munmap(t->table.chunk[i].counts, sizeof *t->table.chunk[i].counts);
     }

@@ -21,9 +21,9 @@
 enum { THREAD_MAX = 4096 };
 
 struct thread {
-    struct ring ring; /* it ends with what a call needs of it */
+    _Alignas(HOT_LINE) struct ring ring; /* it ends with what a call needs of it */
     /* Calls that came to be recorded, whatever became of them. */
-    _Alignas(HOT_LINE) _Atomic uint64_t seen;
+    _Atomic uint64_t seen;
     _Atomic uint64_t untimed; /* calls in the table's counts */
     struct table table;       /* it begins with what a call needs of it */
     _Atomic bool owned;
@@ -34,11 +34,10 @@ struct thread {
     uint64_t last_start_ns;   /* the writer's: starts never go back */
 };
 
-/* A host has other things in its caches: a call needs two lines of one page here. */
-_Static_assert(offsetof(struct thread, ring.head) / 4096 ==
-                   offsetof(struct thread, table.chunk[1]) / 4096,
-               "one page");
-_Static_assert(offsetof(struct thread, table.chunk[1]) - offsetof(struct thread, seen) <= HOT_LINE,
+/* A host has other things in its caches: a call needs one line here. */
+_Static_assert(offsetof(struct thread, ring.head) % HOT_LINE == 0 &&
+                   offsetof(struct thread, table.chunk[1]) - offsetof(struct thread, ring.head) <=
+                       HOT_LINE,
                "one line");
 
 /* A record for the calling thread, or NULL with the cause. */

@@ -77,7 +77,7 @@ static HOT_NOT uint16_t strange(const struct cublas_call *c)
     return (uint16_t)(TILEWISE_NOT_REPLAYABLE | (hash & 0xff) << TILEWISE_OTHER_SHIFT);
 }
 
-static void set_types(struct tilewise_signature *key, const struct cublas_call *c, uint16_t math)
+static void set_types(struct tilewise_signature *key, const struct cublas_call *c)
 {
     bool named = c->type_a >= 0;
     key->dtype_a = named ? cuda_dtype(c->type_a) : c->element.in;
@@ -86,7 +86,7 @@ static void set_types(struct tilewise_signature *key, const struct cublas_call *
     struct cuda_compute compute = cuda_compute_of(c->compute_type);
     key->compute = c->compute_type ? compute.compute : c->element.compute;
     key->scale = c->compute_type ? cuda_scale(compute, key->dtype_c) : c->element.scale;
-    math = math_that_matters(math, key->dtype_a);
+    uint16_t math = math_that_matters(c->math_mode, key->dtype_a);
     key->math_mode = (uint16_t)(math | c->compute_type << 8);
     if ((math & 15) == MATH_TF32 && key->compute == TILEWISE_F32)
         key->compute = TILEWISE_TF32;
@@ -96,21 +96,25 @@ static void set_types(struct tilewise_signature *key, const struct cublas_call *
         key->flags |= strange(c);
 }
 
-static HOT_TEXT void make_key(struct tilewise_signature *key, const struct cublas_call *c,
-                              const struct handle_state *state)
+static inline uint8_t operand_align(const void *operand)
 {
-    uint8_t scalar = state->pointer_mode ? TILEWISE_SCALAR_DEVICE : TILEWISE_SCALAR_UNREAD;
+    return operand ? signature_align(operand) : 0;
+}
+
+static __attribute__((noinline)) void make_key(struct tilewise_signature *key,
+                                               const struct cublas_call *c)
+{
     *key = (struct tilewise_signature){
         .op = c->op,
         .layout = TILEWISE_COL_MAJOR,
         .trans_a = c->trans_a & 3, /* CUBLAS_OP_N, T, C, CONJG: our numbers */
         .trans_b = c->trans_b & 3,
-        .alpha = scalar,
-        .beta = c->op == TILEWISE_OP_OTHER ? 0 : scalar, /* none of these has one */
-        .align_a = c->a ? signature_align(c->a) : 0,
-        .align_b = c->b ? signature_align(c->b) : 0,
-        .align_c = c->c ? signature_align(c->c) : 0,
-        .align_d = c->c ? signature_align(c->c) : 0,
+        .alpha = c->scalar,
+        .beta = c->op == TILEWISE_OP_OTHER ? 0 : c->scalar, /* none of these has one */
+        .align_a = c->align_a,
+        .align_b = c->align_b,
+        .align_c = c->align_c,
+        .align_d = c->align_c,
         .batch_kind = c->batch_kind,
         .uplo = c->uplo,
         .flags =
@@ -129,26 +133,60 @@ static HOT_TEXT void make_key(struct tilewise_signature *key, const struct cubla
         .stride_c = c->stride_c,
         .stride_d = c->stride_c,
     };
-    set_types(key, c, state->math_mode);
+    set_types(key, c);
 }
 
-static __attribute__((noinline)) struct gpu_call enter(const void *caller)
+/* All that make_key makes a key of lies before the handle, with no gap. */
+_Static_assert(offsetof(struct cublas_call, handle) == sizeof(struct table_call), "the same bytes");
+
+/* What the arguments do not tell. */
+static inline void complete(struct cublas_call *c, const struct handle_state *state)
 {
-    struct gpu_call call = gpu_enter(caller);
-    if (call.mode) {
-        cuda_dtype_soon();
-        hot_text_soon();
-    }
-    return call;
+    c->math_mode = state->math_mode;
+    c->scalar = state->pointer_mode ? TILEWISE_SCALAR_DEVICE : TILEWISE_SCALAR_UNREAD;
+    c->align_a = operand_align(c->a);
+    c->align_b = operand_align(c->b);
+    c->align_c = operand_align(c->c);
+}
+
+/* Not the call that was expected, or not recorded as others are. */
+static __attribute__((noinline)) void leave_by_key(const struct gpu_call *call, const void *real,
+                                                   struct cublas_call *c)
+{
+    struct handle_state state = state_of(c->handle, real);
+    struct gpu_place place = { graph_is_capturing() ? graph_capture_of(state.stream) : 0,
+                               state.stream_number };
+    struct tilewise_signature key;
+    complete(c, &state);
+    make_key(&key, c);
+    tap_hold();
+    gpu_add(call, place, &key, 0, 1);
+    tap_learn((const void *)c, &key);
+    tap_release();
 }
 
 static __attribute__((noinline)) HOT_TEXT void leave(const struct gpu_call *call, const void *real,
-                                                     const struct cublas_call *c)
+                                                     struct cublas_call *c)
 {
-    struct handle_state state = state_of(c->handle, real);
-    struct tilewise_signature key;
-    make_key(&key, c, &state);
-    gpu_leave(call, state.stream, state.stream_number, &key);
+    struct handle_state state;
+    if (handle_get(c->handle, &state)) {
+        complete(c, &state);
+        if (gpu_leave_expected(call, state.stream_number, (const void *)c))
+            return;
+    }
+    leave_by_key(call, real, c);
+}
+
+static HOT_NOT struct gpu_call enter(const void *caller)
+{
+    return gpu_enter(caller);
+}
+
+static __attribute__((noinline)) HOT_TEXT uint64_t enter_ready(void)
+{
+    enum { LEAVE_LINES = 12 };
+    hot_text_soon((const void *)leave, LEAVE_LINES);
+    return gpu_enter_ready();
 }
 
 static int64_t element_of(const struct cublas_groups *g, const void *array, int64_t i)
@@ -184,7 +222,8 @@ static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, 
     for (int64_t i = 0; i < g->count; i++) {
         struct cublas_call c = group_of(all, g, i);
         struct tilewise_signature key;
-        make_key(&key, &c, &state);
+        complete(&c, &state);
+        make_key(&key, &c);
         gpu_add(call, place, &key, (uint64_t)i, (uint64_t)g->count);
     }
     tap_release();
@@ -226,10 +265,15 @@ static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, 
 /* Pass 1: the recorded call. */
 #define ROW(family, symbol, I, E)                                                                  \
     HOOK cublasStatus_t symbol(family##_PARAMS(I, E));                                             \
+    cublasStatus_t hook_##symbol(family##_PARAMS(I, E));                                           \
     INLINE cublasStatus_t run_##symbol(const void *caller, __typeof__(&symbol) real,               \
                                        family##_PARAMS(I, E))                                      \
     {                                                                                              \
-        struct gpu_call call = enter(caller);                                                      \
+        struct gpu_call call = { .caller = caller, .mode = GPU_RECORD };                           \
+        if (gpu_is_ready())                                                                        \
+            call.start_ticks = enter_ready();                                                      \
+        else                                                                                       \
+            call = enter(caller);                                                                  \
         cublasStatus_t status = real(family##_ARGS);                                               \
         if (!call.mode)                                                                            \
             return status;                                                                         \
@@ -243,14 +287,33 @@ static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, 
 #include "tracer/cublas.def"
 #undef ROW
 
-/* What the setters tell, for handles that are known; the others are asked when they are used. */
+/* A product mostly follows, about a microsecond later: this one. */
+static inline void product_soon(void)
+{
+    enum { ENTER_LINES = 2, HOOK_LINES = 12 };
+    if (tap_is_off())
+        return;
+    hot_text_soon((const void *)hook_cublasGemmEx, HOOK_LINES);
+    hot_text_soon((const void *)enter_ready, ENTER_LINES);
+}
+
+/* What the setters tell, for handles that are known; the others are asked when they are used. And
+ * when they tell nothing that is new. */
 #define CUBLAS_SET_STREAM_TOLD       handle_set_stream(handle, stream)
+#define CUBLAS_SET_STREAM_IDLE       handle_has_stream(handle, stream)
+#define CUBLAS_SET_STREAM_SOON       product_soon()
 #define CUBLAS_SET_POINTER_MODE_TOLD handle_set_pointer_mode(handle, (int)mode != 0)
+#define CUBLAS_SET_POINTER_MODE_IDLE handle_has_pointer_mode(handle, (int)mode != 0)
+#define CUBLAS_SET_POINTER_MODE_SOON (void)0
 #define CUBLAS_SET_MATH_MODE_TOLD    handle_set_math_mode(handle, (uint16_t)(int)mode)
+#define CUBLAS_SET_MATH_MODE_IDLE    handle_has_math_mode(handle, (uint16_t)(int)mode)
+#define CUBLAS_SET_MATH_MODE_SOON    (void)0
 #define CUBLAS_DESTROY_TOLD          handle_forget(handle)
+#define CUBLAS_DESTROY_IDLE          false
+#define CUBLAS_DESTROY_SOON          (void)0
 
 #define ROW(family, symbol)                                                                        \
-    HOOK cublasStatus_t symbol(family##_PARAMS);                                                   \
+    HOOK HOT_TEXT cublasStatus_t symbol(family##_PARAMS);                                          \
     INLINE cublasStatus_t run_##symbol(const void *caller, __typeof__(&symbol) real,               \
                                        family##_PARAMS)                                            \
     {                                                                                              \
@@ -263,13 +326,35 @@ static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, 
 #include "tracer/cublas_state.def"
 #undef ROW
 
-/* Pass 2: the hooks themselves. */
-#define ROW(family, symbol, I, E)                                                                  \
-    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS(I, E)), HOOK_LIST(family##_ARGS))
+/* Pass 2: the hooks themselves. Of a product: what pass_entry.S makes its hook of. */
+#define DEFINE(where, family, symbol, I, E)                                                        \
+    where HOOK_LINKED(hook_##symbol, cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS(I, E)),     \
+                      HOOK_LIST(family##_ARGS))                                                    \
+        HOOK_BOUNDS(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS(I, E)),                      \
+                    HOOK_LIST(family##_ARGS))
+#define ROW(family, symbol, I, E)     DEFINE(, family, symbol, I, E)
+#define HOT_ROW(family, symbol, I, E) DEFINE(HOT_TEXT, family, symbol, I, E)
 #include "tracer/cublas.def"
 #undef ROW
+#undef DEFINE
+/* Of a setter: when it tells nothing that is new, the real function returns to the caller. */
 #define ROW(family, symbol)                                                                        \
-    HOOK_DEFINE(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
+    static HOT_NOT HOT_TEXT cublasStatus_t told_##symbol(family##_PARAMS, const void *caller,      \
+                                                         __typeof__(&symbol) real)                 \
+    {                                                                                              \
+        real = real ? real : (__typeof__(real))slot_resolve(SLOT_##symbol, caller);                \
+        return run_##symbol(caller, real, family##_ARGS);                                          \
+    }                                                                                              \
+    cublasStatus_t symbol(family##_PARAMS)                                                         \
+    {                                                                                              \
+        const void *caller = CALLER;                                                               \
+        __typeof__(&symbol) real = slot_first_real(SLOT_##symbol, caller);                         \
+        if (__builtin_expect(!real || !family##_IDLE, 0))                                          \
+            return told_##symbol(family##_ARGS, caller, real);                                     \
+        family##_SOON;                                                                             \
+        return real(family##_ARGS);                                                                \
+    }                                                                                              \
+    HOOK_BOUNDS(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
 #include "tracer/cublas_state.def"
 #undef ROW
 

@@ -42,7 +42,7 @@ static void pause_ms(long ms)
     nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 }
 
-/* Row i is called 1 + i % 3 times. */
+/* The row of slot i is called 1 + i % 3 times. */
 static int rows(const long *number)
 {
     (void)number;

@@ -199,7 +199,7 @@ Test(table, what_was_expected_is_found_as_well_as_what_was_not)
         }
     cr_assert_eq(t->used, 4);
     struct tilewise_signature first = shape(3);
-    cr_assert_eq(t->expected, table_key(t, (uint32_t)table_find(t, &first)));
+    cr_assert_eq(t->expected, table_row(t, (uint32_t)table_find(t, &first)));
     for (int round = 0; round < 2; round++)
         for (int64_t m = 0; m < 3 * TABLE_CHUNK; m++) {
             struct tilewise_signature key = shape(m * 7 % 1000);
@@ -207,6 +207,28 @@ Test(table, what_was_expected_is_found_as_well_as_what_was_not)
             cr_assert_eq(entry, table_find(t, &key));
             cr_assert(table_same(table_key(t, (uint32_t)entry), &key));
         }
+    free(t);
+}
+
+Test(table, a_call_that_was_learnt_is_expected_where_its_key_is)
+{
+    struct table *t = new_table();
+    struct tilewise_signature key = shape(1), other = shape(2);
+    struct table_call call = { { 1 } }, close = { { 1 } };
+    close.byte[TABLE_CALL_BYTES - 1] = 1;
+    cr_assert(!table_is_expected(t, &call));
+    table_learn(t, &call, &key); /* of nothing */
+    for (int i = 0; i < 2; i++) {
+        table_find_next(t, &key);
+        table_learn(t, &call, &other); /* not what was found */
+        cr_assert(!table_is_expected(t, &call));
+    }
+    table_learn(t, &call, &key);
+    cr_assert(table_is_expected(t, &call));
+    cr_assert(!table_is_expected(t, &close));
+    table_find_next(t, &other);
+    table_find_next(t, &key);
+    cr_assert(!table_is_expected(t, &call), "the other one is expected");
     free(t);
 }
 

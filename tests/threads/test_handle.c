@@ -84,6 +84,12 @@ int main(void)
     check(handle_get(handle(0, 1), &got) && got.stream == &told && got.math_mode == 0xffff &&
               got.pointer_mode == 1,
           "other modes, the stream stays");
+    check(handle_has_stream(handle(0, 1), &told) && handle_has_math_mode(handle(0, 1), 0xffff) &&
+              handle_has_pointer_mode(handle(0, 1), true),
+          "what is there is known to be there");
+    check(!handle_has_stream(handle(0, 1), &got) && !handle_has_math_mode(handle(0, 1), 0xfffe) &&
+              !handle_has_pointer_mode(handle(0, 1), false),
+          "and nothing else");
     handle_set_math_mode(handle(1, 1), 3);
     check(!handle_get(handle(1, 1), &got), "what is set for an unknown handle is not kept");
     handle_forget(handle(0, 1));

@@ -30,6 +30,20 @@ static void one(void)
     cudaGraphExecDestroy(exec);
 }
 
+/* A call that is expected as work is captured, and the other way. */
+static void expected(void)
+{
+    struct fake_stream *s = fake_stream();
+    cublasHandle_t h = handle_on(s);
+    for (int i = 0; i < 3; i++) {
+        sgemm(h, 6);
+        cudaStreamBeginCapture(s, 0);
+        sgemm(h, 4);
+        launch(instantiated(end(s)), s, 10);
+    }
+    sgemm(h, 5);
+}
+
 static void never_launched(void)
 {
     struct fake_stream *s = fake_stream();
@@ -298,6 +312,7 @@ static void unknown(void)
 
 static const struct scenario captures[] = {
     SCENARIO(one),
+    SCENARIO(expected),
     SCENARIO(never_launched),
     SCENARIO(launch_in_capture),
     SCENARIO(update),

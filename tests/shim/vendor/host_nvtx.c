@@ -54,6 +54,17 @@ static void phases(void)
     puts("phase decode 10 10 20\nphase prefill 1 1 3\nwithout 5");
 }
 
+/* A call that is expected outside of phases comes in one, and the other way. */
+static void expected(void)
+{
+    for (int i = 0; i < 10; i++) {
+        calls(3);
+        in("a", 2);
+    }
+    calls(4);
+    puts("phase a 10 10 20\nwithout 34");
+}
+
 static void nested(void)
 {
     nvtxRangePushA("outer");
@@ -442,6 +453,7 @@ int main(int argc, char **argv)
         { "torch", torch },           { "operators_alone", operators_alone },
         { "forked", forked },         { "paused", paused },
         { "graphs", graphs },         { "cost", cost },
+        { "expected", expected },
     };
     plugins = argc > 2 ? argv[2] : ".";
     for (size_t i = 0; argc > 1 && i < sizeof scenario / sizeof *scenario; i++)

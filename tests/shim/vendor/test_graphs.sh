@@ -14,6 +14,7 @@ graph_calls() { dump graphs "$1" | tr '\n' ' '; }
 check "capture, instantiate, destroy the graph, launch" exact one
 check "calls of graphs and calls outside have rows of their own" \
     equal "$(graph_calls one)" "cublasDgemm_v2 200 cublasSgemm_v2 500 "
+check "a call that is expected as work is captured, and the other way" exact expected
 check "a graph that is never launched is no work" exact never_launched
 check "child graphs, nested" exact child
 check "a launch into a capture is part of it" exact launch_in_capture

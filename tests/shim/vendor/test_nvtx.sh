@@ -22,7 +22,7 @@ exact() { injected "$3$2$1" "$2" "$1" && same_phases "$3$2$1" && adds_up "$3$2$1
 
 of_client() { # CLIENT HOW
     local scenario
-    for scenario in phases nested unbalanced deep names domains process_ranges threads copies \
+    for scenario in phases expected nested unbalanced deep names domains process_ranges threads copies \
         operators_alone forked paused graphs torch; do
         check "$2: $scenario" exact "$scenario" "$1"
     done

@@ -5,17 +5,19 @@
 . "$TILEWISE_SOURCE/tests/shim/vendor/vendor.sh"
 
 rows_of() { recorded "$1" "$VENDOR_BIN/host_state" "$1" && same_rows "$1"; }
-streams_of() { recorded streams "$VENDOR_BIN/host_state" streams 2>"$work/asked" &&
-    diff "$work/streams.said" <(dump streams streams); }
+streams_of() { recorded "$1" "$VENDOR_BIN/host_state" "$1" 2>"$work/asked" &&
+    diff "$work/$1.said" <(dump streams "$1"); }
 inner() { recorded inner "$VENDOR_BIN/host_state" inner && same_calls inner; }
 
 check "pointer mode and math mode, where they matter" rows_of modes
 check "set before the first call" rows_of told_before
 check "a setter that was refused" rows_of setter_refused
+check "a stream that was refused" streams_of stream_refused
 check "a destroyed handle's address is used again" rows_of destroyed
 check "five thousand handles" rows_of many
+check "a call that differs from the expected one in one thing" rows_of one_thing
 check "types of a future library: counted, apart, not replayable" rows_of unknown
-check "the stream is set before every call" streams_of
+check "the stream is set before every call" streams_of streams
 check "the library was asked for one handle, once" equal "$(cat "$work/asked")" 3
 check "cuBLAS that calls cuBLASLt is one call" inner
 finish
