@@ -59,9 +59,9 @@ static __device__ __forceinline__ int4 add_two(int4 x, int4 y, typename add_scal
 /* ---- vectors that begin at multiples of 16 bytes ---- */
 
 /* Few arguments and few steps to the first load: with add_arguments it takes 3 % longer where all
- * of it fits in one wave (docs/results/h200-kernels.md). The thread behind the last whole chunk
- * adds what is left. */
-template <typename T>
+ * of it fits in one wave, with code for a rest 1 % (docs/results/h200-kernels.md). The thread
+ * behind the last whole chunk adds the rest. */
+template <typename T, bool HAS_REST>
 static __global__ void __launch_bounds__(ADD_THREADS)
     add_vector(const T *x, T *y, uint32_t m, typename add_scalar<T>::type alpha)
 {
@@ -69,7 +69,7 @@ static __global__ void __launch_bounds__(ADD_THREADS)
     uint32_t at = blockIdx.x * blockDim.x + threadIdx.x, chunks = m / EACH;
     if (at < chunks)
         ((int4 *)y)[at] = add_two<T>(((const int4 *)x)[at], ((const int4 *)y)[at], alpha);
-    else if (at == chunks)
+    else if (HAS_REST && at == chunks)
         for (uint32_t e = chunks * EACH; e < m; e++)
             y[e] = add_one(x[e], y[e], alpha);
 }
@@ -228,8 +228,9 @@ template <typename T> static int launch_vector(const add_arguments<T> &p, void *
 {
     int64_t each = 16 / sizeof(T), chunks = (p.m + each - 1) / each; /* the last may be a part */
     int threads = threads_for(chunks);
-    return finish(add_vector<T>, dim3((unsigned)((chunks + threads - 1) / threads)), threads,
-                  stream, p.x, p.y, (uint32_t)p.m, p.alpha);
+    return finish(p.m % each ? add_vector<T, true> : add_vector<T, false>,
+                  dim3((unsigned)((chunks + threads - 1) / threads)), threads, stream, p.x, p.y,
+                  (uint32_t)p.m, p.alpha);
 }
 
 template <typename T> static int launch_aligned(const add_arguments<T> &p, void *stream)
