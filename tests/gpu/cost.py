@@ -49,7 +49,7 @@ ALTERNATE_SECONDS = {"counts": 90, "windows": 30}  # the first has the narrower 
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
 CTL_PAIRS, PRINTED_TURNS = 4, {"eager": 10, "graph": 8}
 GRAPH_TURNS, GRAPH_ROUNDS, GRAPH_PLAYERS = 16, 2, 1  # players are numbered from there on
-CTL_SECONDS = 3  # processes look once a second
+CTL_SECONDS, STATUS_SECONDS = 3, 1.5  # processes look, and tell, once a second
 JUDGED = ("counts", "windows")
 PRINTED = ("attached", "full")  # without a verdict
 EAGER_SECONDS, ROUND_SECONDS, PRINTED_SECONDS = 165, 40, 45
@@ -156,7 +156,7 @@ class Player:
 
     def seen(self) -> int:
         """Calls so far."""
-        time.sleep(CTL_SECONDS / 2)
+        time.sleep(STATUS_SECONDS)
         return sum(int(row["seen"]) for row in self._standing())
 
     def end(self) -> None:
