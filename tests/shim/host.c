@@ -37,6 +37,19 @@ static void calls(uint64_t count)
         call(i);
 }
 
+/* Make calls and, if asked to, wait for SIGUSR1 then: the script has seen them in the trace. */
+static void calls_and_wait(uint64_t count, bool wait)
+{
+    sigset_t signals;
+    int number;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before the recorder makes its thread */
+    calls(count);
+    if (wait)
+        sigwait(&signals, &number);
+}
+
 static void pause_ms(long ms)
 {
     nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
@@ -199,6 +212,9 @@ static int fork_busy(const long *number)
 
 static int double_fork(const long *number)
 {
+    int ends[2];
+    if (pipe(ends) != 0)
+        return 2;
     calls(4);
     pid_t child = fork();
     if (child == 0) {
@@ -209,8 +225,9 @@ static int double_fork(const long *number)
         _exit(0);
     }
     waitpid(child, NULL, 0);
-    pause_ms(500);
-    return 0;
+    char byte;
+    close(ends[1]);
+    return read(ends[0], &byte, 1) == 0 ? 0 : 1; /* once the grandchild has ended */
 }
 
 static bool vfork_once(void)
@@ -238,8 +255,7 @@ static int vfork_exec(const long *number)
 static int exec_again(const long *number)
 {
     (void)number;
-    calls(7);
-    pause_ms(1500); /* what came before exec is written when a second has passed */
+    calls_and_wait(7, true);
     execl("/proc/self/exe", "host", "calls", "5", (char *)NULL);
     return 1;
 }
@@ -259,8 +275,7 @@ static int bare_fork(const long *number)
 
 static int exit_now(const long *number)
 {
-    calls(20);
-    pause_ms(number[0]);
+    calls_and_wait(20, number[0]);
     _exit(3);
 }
 
@@ -273,8 +288,7 @@ static int exit_quick(const long *number)
 
 static int exit_abort(const long *number)
 {
-    calls(20);
-    pause_ms(number[0]);
+    calls_and_wait(20, number[0]);
     abort();
 }
 
@@ -301,7 +315,8 @@ static int exit_while_running(const long *number)
     pthread_t thread[3];
     for (int i = 0; i < 3; i++)
         pthread_create(&thread[i], NULL, endless, &stop);
-    pause_ms(200);
+    while (fake_counts()->total < 1000)
+        pause_ms(1);
     return 3;
 }
 

@@ -39,6 +39,21 @@ all_recorded() {
     [ "$called" = "$written" ] || { echo "called: $called; traces: $written"; return 1; }
 }
 
+# after_writing CALLS COMMAND...: run it until so many calls are in $traces, where it waits for
+# SIGUSR1. Returns its status.
+after_writing() {
+    local count=$1 status=0 job tries=0
+    shift
+    "$@" &
+    job=$!
+    until [ "$(seen 2>/dev/null | tail -n 1)" = "$count" ] || [ $((tries += 1)) -gt 600 ]; do
+        sleep 0.1
+    done
+    kill -USR1 "$(ls "$traces" | sed -n 's/^[^.]*\.\([0-9]*\)\..*\.twt$/\1/p')"
+    wait $job || status=$?
+    return $status
+}
+
 # Sum of `seen` in $traces, of a loss counter.
 seen() { "$check_trace" seen "$traces"; }
 dropped() { "$check_trace" dropped "$traces" "$1"; }

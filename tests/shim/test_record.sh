@@ -18,7 +18,7 @@ says() { [ "$(wc -l <"$work/err")" -eq 1 ] && grep -q -- "$1" "$work/err"; }
 
 child_status() { fresh; record 7 -o "$traces" -- sh -c 'exit 7' && says 'nothing recorded'; }
 child_signal() { fresh; record 143 -o "$traces" -- sh -c 'kill -TERM $$'; }
-child_core() { fresh; record 134 -o "$traces" -- "$host" exit_abort 1100 && [ "$(seen)" -eq 20 ]; }
+child_core() { fresh; after_writing 20 record 134 -o "$traces" -- "$host" exit_abort 1 && [ "$(seen)" -eq 20 ]; }
 not_found() { record 127 -o "$work/none" -- no-such-command && says no-such-command && [ ! -e "$work/none" ]; }
 not_executable() { : >"$work/plain"; record 126 -o "$work/none" -- "$work/plain" && says plain; }
 no_command() { record 64 -o "$work/none" && [ ! -e "$work/none" ]; }
