@@ -44,11 +44,6 @@ void tap_drop(enum loss_cause cause)
     tap_drop_many(cause, 1);
 }
 
-bool tap_is_inert(void)
-{
-    return atomic_load_explicit(&tap_state, memory_order_relaxed) == TAP_INERT;
-}
-
 bool tap_is_loaded(void)
 {
     return atomic_load_explicit(&tap_state, memory_order_relaxed) != TAP_UNLOADED;

@@ -39,6 +39,12 @@ static inline bool tap_is_off(void)
     return atomic_load_explicit(&tap_state, memory_order_relaxed) < TAP_WANTED;
 }
 
+/* Will this process never be recorded? */
+static inline bool tap_is_inert(void)
+{
+    return atomic_load_explicit(&tap_state, memory_order_relaxed) == TAP_INERT;
+}
+
 enum tap_phase {
     TAP_OUTSIDE,
     TAP_IN_CALL, /* in the real function */
@@ -74,8 +80,6 @@ extern HOT_DATA bool tap_events; /* record events, not only counts */
 bool tap_enter_slow(const void *caller);
 void tap_drop(enum loss_cause cause);
 void tap_drop_many(enum loss_cause cause, uint64_t calls);
-/* Will this process never be recorded? */
-bool tap_is_inert(void);
 /* Has our constructor run? */
 bool tap_is_loaded(void);
 /* Is it recorded now, or from its first call on? */

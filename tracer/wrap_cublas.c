@@ -349,7 +349,7 @@ static inline void product_soon(void)
     {                                                                                              \
         const void *caller = CALLER;                                                               \
         __typeof__(&symbol) real = slot_first_real(SLOT_##symbol, caller);                         \
-        if (__builtin_expect(!real || !family##_IDLE, 0))                                          \
+        if (__builtin_expect(!real || (!family##_IDLE && !tap_is_inert()), 0))                     \
             return told_##symbol(family##_ARGS, caller, real);                                     \
         family##_SOON;                                                                             \
         return real(family##_ARGS);                                                                \
