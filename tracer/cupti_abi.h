@@ -17,7 +17,6 @@ enum {
     CUPTI_KIND_KERNEL = 10, /* concurrent kernels */
     CUPTI_FLUSH_FORCED = 1,
     CUPTI_DOMAIN_DRIVER = 1,
-    CUPTI_DOMAIN_RUNTIME = 2,
     CUPTI_DOMAIN_RESOURCE = 3,
     CUPTI_SITE_ENTER = 0,
     CUPTI_SITE_EXIT = 1,

@@ -51,9 +51,7 @@ _Static_assert((int)CUPTI_EXEC_CREATED == (int)CUPTI_CBID_RESOURCE_GRAPHEXEC_CRE
 _Static_assert((int)CUPTI_EXEC_DESTROY_STARTING ==
                    (int)CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING,
                "exec");
-#define DRIVER_ID(name)             CUPTI_DRIVER_TRACE_CBID_##name
-#define RUNTIME_ID(name)            CUPTI_RUNTIME_TRACE_CBID_##name
-#define ROW(domain, id, what, name) _Static_assert((int)domain##_ID(name) == (id), #name);
+#define ROW(id, what, name) _Static_assert((int)CUPTI_DRIVER_TRACE_CBID_##name == (id), #name);
 #include "tracer/cupti_launch.def"
 #undef ROW
 #else

@@ -17,7 +17,7 @@ void launching_start(const struct cupti_functions *functions)
 
 void launching_switch(void *subscriber, bool on)
 {
-#define ROW(domain, id, what, name) api->EnableCallback(on, subscriber, CUPTI_DOMAIN_##domain, id);
+#define ROW(id, what, name) api->EnableCallback(on, subscriber, CUPTI_DOMAIN_DRIVER, id);
 #include "tracer/cupti_launch.def"
 #undef ROW
 }
@@ -48,14 +48,17 @@ uint64_t launching_nodes(void)
 
 enum what { NOTHING, KERNEL, GRAPH };
 
-static enum what what_of(uint32_t domain, uint32_t id)
+static enum what what_of(uint32_t id)
 {
-#define ROW(domain_, id_, what_, name)                                                             \
-    if (domain == CUPTI_DOMAIN_##domain_ && id == (id_))                                           \
-        return what_;
+    switch (id) {
+#define ROW(id, what, name)                                                                        \
+    case id:                                                                                       \
+        return what;
 #include "tracer/cupti_launch.def"
 #undef ROW
-    return NOTHING;
+    default:
+        return NOTHING;
+    }
 }
 
 /* The number of the hooked call that this thread is in; 0: in none. */
@@ -69,8 +72,6 @@ static uint32_t current_call(struct tap_self *self, bool *first)
     return self->gpu_call;
 }
 
-/* The runtime calls the driver in turn: the outer one is the launch, but the record may bear the
- * number of either. */
 static void launch_begins(struct tap_self *self, enum what what, const struct cupti_call *c)
 {
     uint32_t number = atomic_load_explicit(&window_number, memory_order_relaxed);
@@ -161,7 +162,7 @@ void launching_callback(void *own, uint32_t domain, uint32_t id, const void *dat
     (void)own;
     int kept = errno;
     struct tap_self *self = &tap_self;
-    enum what what = domain == CUPTI_DOMAIN_RESOURCE ? NOTHING : what_of(domain, id);
+    enum what what = domain == CUPTI_DOMAIN_DRIVER ? what_of(id) : NOTHING;
     const struct cupti_resource *resource = data;
     if (domain == CUPTI_DOMAIN_RESOURCE && resource->descriptor)
         on_resource(self, id, resource->descriptor);

@@ -2,6 +2,7 @@
 #include "fake_cupti.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "tracer/cupti_abi.h"
 
 enum { MULTIPLE_SUBSCRIBERS = 39, END = 12, RECORDS = 512, NODES = 64, GRAPHS = 8, GAP_NS = 1000 };
-enum { RUNTIME_LAUNCH = 211, DRIVER_LAUNCH = 307, RUNTIME_GRAPH = 311 };
+enum { RUNTIME = 2 }; /* a domain */
 
 #define ROW(name, parameters) int cupti##name parameters;
 #include "tracer/cupti.def"
@@ -96,10 +97,38 @@ int cuptiUnsubscribe(void *subscriber)
     return 0;
 }
 
+/* Their numbers. */
+static const struct function {
+    uint32_t runtime, driver;
+} launch_kernel = { 211, 307 }, launch_graph = { 311, 514 };
+
+/* "within": callbacks are switched off while a launch is under way, if one comes soon. */
+static _Atomic bool is_switching, is_within;
+
+static void wait_for_launch(void)
+{
+    is_switching = true;
+    for (int ms = 0; ms < 50 && !is_within; ms++)
+        usleep(1000);
+}
+
+static void wait_for_switch(void)
+{
+    is_within = is_switching;
+    while (is_switching)
+        sched_yield();
+    is_within = false;
+}
+
 int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t id)
 {
     (void)subscriber;
+    bool is_launch = (domain == RUNTIME && id == launch_kernel.runtime) ||
+                     (domain == CUPTI_DOMAIN_DRIVER && id == launch_kernel.driver);
+    if (scripted("within") && is_launch && enabled[domain][id] && !enable)
+        wait_for_launch();
     enabled[domain][id] = enable;
+    is_switching = false;
     return 0;
 }
 
@@ -200,6 +229,31 @@ static void fire_call(uint32_t domain, uint32_t id, uint32_t site, uint32_t numb
              .site = site, .parameters = &parameters, .result = &good, .correlation = number });
 }
 
+/* As the real one of CUDA 13.0 does: the driver's part of a launch bears the number of the
+ * runtime's; and where the runtime's end falls into a time without its callback, all later launches
+ * of the thread do too. */
+static __thread struct {
+    uint32_t depth, number;
+} outer;
+
+static uint32_t begin_launch(const struct function *f, void *exec)
+{
+    if (outer.depth == 0)
+        outer.number = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
+    outer.depth += enabled[RUNTIME][f->runtime];
+    fire_call(RUNTIME, f->runtime, CUPTI_SITE_ENTER, outer.number, exec);
+    fire_call(CUPTI_DOMAIN_DRIVER, f->driver, CUPTI_SITE_ENTER, outer.number, exec);
+    wait_for_switch();
+    return outer.number;
+}
+
+static void end_launch(const struct function *f, void *exec)
+{
+    fire_call(CUPTI_DOMAIN_DRIVER, f->driver, CUPTI_SITE_EXIT, outer.number, exec);
+    outer.depth -= outer.depth && enabled[RUNTIME][f->runtime];
+    fire_call(RUNTIME, f->runtime, CUPTI_SITE_EXIT, outer.number, exec);
+}
+
 static void fire_graph(uint32_t id, struct cupti_graph g)
 {
     fire(CUPTI_DOMAIN_RESOURCE, id, &(struct cupti_resource){ .descriptor = &g });
@@ -259,12 +313,8 @@ void fake_move(int direction, uint64_t ns)
 
 void fake_kernel(const char *name, uint64_t ns)
 {
-    uint32_t number = __atomic_add_fetch(&correlation, 2, __ATOMIC_RELAXED);
-    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_ENTER, number, NULL);
-    fire_call(CUPTI_DOMAIN_DRIVER, DRIVER_LAUNCH, CUPTI_SITE_ENTER, number + 1, NULL);
-    add_kernel(name, ns, number, 0);
-    fire_call(CUPTI_DOMAIN_DRIVER, DRIVER_LAUNCH, CUPTI_SITE_EXIT, number + 1, NULL);
-    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_EXIT, number, NULL);
+    add_kernel(name, ns, begin_launch(&launch_kernel, NULL), 0);
+    end_launch(&launch_kernel, NULL);
 }
 
 /* As the real one: the kind of the node stands in the first callback alone. */
@@ -282,11 +332,10 @@ static void make_node(struct cupti_graph g, uint32_t event)
 void fake_node(const char *name, uint64_t ns)
 {
     struct node *n = &pending.node[pending.count++];
-    uint32_t number = __atomic_add_fetch(&correlation, 2, __ATOMIC_RELAXED);
     *n = (struct node){ name, ns, next_id++ };
-    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_ENTER, number, NULL);
+    begin_launch(&launch_kernel, NULL);
     make_node((struct cupti_graph){ .node = (void *)(uintptr_t)n->id }, CUPTI_NODE_CREATED);
-    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_LAUNCH, CUPTI_SITE_EXIT, number, NULL);
+    end_launch(&launch_kernel, NULL);
 }
 
 void fake_instantiate(void *exec)
@@ -310,9 +359,8 @@ void fake_graph_launch(void *exec)
     const struct graph *g = graphs;
     while (g->exec != exec)
         g++;
-    uint32_t number = __atomic_add_fetch(&correlation, 2, __ATOMIC_RELAXED);
-    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_GRAPH, CUPTI_SITE_ENTER, number, exec);
+    uint32_t number = begin_launch(&launch_graph, exec);
     for (int i = 0; i < g->count; i++)
         add_kernel(g->node[i].name, g->node[i].ns, number, g->node[i].id);
-    fire_call(CUPTI_DOMAIN_RUNTIME, RUNTIME_GRAPH, CUPTI_SITE_EXIT, number, exec);
+    end_launch(&launch_graph, exec);
 }

@@ -76,6 +76,13 @@ stale() {
 check "a graph that was under way when a window closed has no time" stale
 check "and the others have their own" holds stale \
     "abs(shapes[16]['gpu_time_ns'] / (3 * 1800 * 3500) - 1) < 1e-3"
+within() { # SCRIPT
+    TILEWISE_GPU_BUDGET=0.05 ran "$1" windows "$1" long && holds "$1" "$adds_up and gpu['windows'] >= 2" &&
+        holds "$1" "shapes[8]['calls'] == 5000 and abs(shapes[8]['gpu_time_ns'] - 5000 * 3500) <= 5000"
+}
+launched() { dump timeline "$1" | awk '/^stream/ { n += $3; launched += $6 } END { print (launched > 0.9 * n) }'; }
+check "a window that closes during a launch leaves the next ones right" within within
+check "and kernels have their launch" eval '[ "$(launched within)" = 1 ]'
 cost() { says windows gpu_time_cost | grep -q "windows [0-9]*\.[0-9] % of wall time.*budget 5\.0 %"; }
 check "windows: what they are believed to cost is in the trace" cost
 late() { TILEWISE_GPU_BUDGET=0.04 ran late windows leaves long && holds late "$adds_up and gpu['windows'] >= 1 and shapes[8]['calls'] == 5000"; }
