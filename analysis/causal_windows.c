@@ -7,8 +7,9 @@
 
 #include "traces/sort.h"
 
-/* Of the kernels of a window: without an interval; launched after they began. */
-static const double missing_most = 0.01, wrong_most = 0.01;
+/* Of the kernels of a window: without an interval; launched after they began; without a launch, as
+ * those that were launched just as it opened. */
+static const double missing_most = 0.01, wrong_most = 0.01, unknown_most = 0.1;
 enum { CLOCKS_NS = 1000000 }; /* so far may the clocks of host and GPU be apart */
 
 enum status causal_windows_open(struct causal_windows *c, size_t groups)
@@ -161,15 +162,20 @@ static enum status replay_window(struct causal_windows *c, const struct causal_f
     return ST_OK;
 }
 
-/* Where launches could not be told apart, as CUPTI gave all of them one number, work has the time
- * of one that came after it. Nothing can be said then about the host, nor of which call it was. */
+/* Where launches could not be told apart, as CUPTI gave all of them one number, work has no time or
+ * that of one that came after it; of copies no launch is recorded. Nothing can be said then about
+ * the host, nor of which call it was. */
 static bool has_launches(const struct causal_work *work, size_t count)
 {
-    size_t wrong = 0;
-    for (size_t i = 0; i < count; i++)
-        wrong += work[i].launch_ns != CAUSAL_NO_TIME && work[i].launch_ns > work[i].start_ns &&
+    size_t wrong = 0, unknown = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool is_known = work[i].launch_ns != CAUSAL_NO_TIME;
+        unknown += !is_known && work[i].kind != CAUSAL_COPY;
+        wrong += is_known && work[i].launch_ns > work[i].start_ns &&
                  work[i].launch_ns - work[i].start_ns > CLOCKS_NS;
-    return (double)wrong <= wrong_most * (double)count;
+    }
+    return (double)wrong <= wrong_most * (double)count &&
+           (double)unknown <= unknown_most * (double)count;
 }
 
 static enum status add_window(struct causal_windows *c, const struct causal_file *f,

@@ -288,9 +288,9 @@ Test(causal, a_gpu_that_is_the_bottleneck_has_its_share)
 }
 
 /* Kernels of 50 us, one each 100 us, that nothing waits for. In the last windows all have the
- * launch time of the last one: as met on an H200, where CUPTI gave launches one number from some
- * time on. */
-static void write_windows_of_one_launch(struct scene *s, unsigned good, unsigned bad)
+ * launch time of the last one, as met on an H200, where CUPTI gave launches one number from some
+ * time on; or none, as a recorder that finds this out writes. */
+static void write_windows_of_one_launch(struct scene *s, unsigned good, unsigned bad, bool is_known)
 {
     const struct gpu_source mine = { .name = s->kernel, .signature = s->gemm, .is_first = true };
     for (unsigned w = 0; w < good + bad; w++) {
@@ -298,6 +298,8 @@ static void write_windows_of_one_launch(struct scene *s, unsigned good, unsigned
         struct gpu_interval v[100];
         for (uint64_t i = 0; i < 100; i++) {
             uint64_t launch_ns = begin + 100 * US * (w < good ? i : 99);
+            if (w >= good && !is_known)
+                launch_ns = GPU_NO_TIME;
             v[i] = (struct gpu_interval){ begin + (100 * i + 5) * US, launch_ns, 50 * US, 0 };
         }
         const struct gpu_window window = { begin, begin + 10000 * US, 5000 * US, 100, 100, 0 };
@@ -317,14 +319,23 @@ static void write_windows_of_one_launch(struct scene *s, unsigned good, unsigned
 Test(causal, a_window_whose_launches_come_after_their_work_says_nothing)
 {
     struct scene s = open_scene("one_launch.twt", 0);
-    write_windows_of_one_launch(&s, 10, 10);
+    write_windows_of_one_launch(&s, 10, 10, true);
     const struct causal *c = measure_one(&s);
     cr_assert_eq(c->windows, 10);
     cr_assert_float_eq(c->effects[0].wall_share, 0.5, 0.01);
     cr_assert_lt(c->effects[0].hi, 0.01);
     struct scene all = open_scene("all_one_launch.twt", 1);
-    write_windows_of_one_launch(&all, 0, 20);
+    write_windows_of_one_launch(&all, 0, 20, true);
     cr_assert_eq(measure_one(&all)->effects[0].source, CAUSAL_NONE);
+}
+
+Test(causal, a_window_whose_launches_are_unknown_says_nothing)
+{
+    struct scene s = open_scene("no_launch.twt", 0);
+    write_windows_of_one_launch(&s, 10, 10, false);
+    const struct causal *c = measure_one(&s);
+    cr_assert_eq(c->windows, 10);
+    cr_assert_lt(c->effects[0].hi, 0.01);
 }
 
 /* Every other window is idle; of the busy ones the recorder kept the first 40 of 100 kernels. */
