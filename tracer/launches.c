@@ -167,6 +167,14 @@ void launches_add(uint32_t correlation, uint32_t number, bool first)
         ring_put(launch, correlation, number | (number && first ? FIRST : 0));
 }
 
+void launches_blur(uint32_t correlation)
+{
+    if (launch_ticks)
+        atomic_store_explicit(&launch_ticks[correlation % RING], 0, memory_order_relaxed);
+    if (launch)
+        ring_put(launch, correlation, 0);
+}
+
 static uint32_t op_of(uint32_t number)
 {
     return number ? ring_get(call, number) : 0;

@@ -26,6 +26,8 @@ void launches_name(uint32_t call, struct thread *t, const struct tilewise_signat
 
 /* call 0: outside of hooked calls. `first`: the first kernel of the call. */
 void launches_add(uint32_t correlation, uint32_t call, bool first);
+/* Several launches bear this number: whose a record is cannot be told. */
+void launches_blur(uint32_t correlation);
 void launches_add_node(uint64_t node, uint32_t call, bool first);
 void launches_clone_node(uint64_t node, uint64_t original);
 

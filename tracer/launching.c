@@ -72,6 +72,7 @@ static uint32_t current_call(struct tap_self *self, bool *first)
     return self->gpu_call;
 }
 
+/* Where launches one after the other bear one number, CUPTI has lost track of this thread. */
 static void launch_begins(struct tap_self *self, enum what what, const struct cupti_call *c)
 {
     uint32_t number = atomic_load_explicit(&window_number, memory_order_relaxed);
@@ -85,9 +86,14 @@ static void launch_begins(struct tap_self *self, enum what what, const struct cu
         if (what == KERNEL)
             current_call(self, &first);
         self->gpu_is_first = first;
+        self->gpu_is_unclear = c->correlation == self->gpu_correlation;
+        self->gpu_correlation = c->correlation;
     }
     uint32_t call = what == KERNEL && self->phase == TAP_IN_CALL ? self->gpu_call : 0;
-    launches_add(c->correlation, call, self->gpu_is_first);
+    if (self->gpu_is_unclear)
+        launches_blur(c->correlation);
+    else
+        launches_add(c->correlation, call, self->gpu_is_first);
 }
 
 static void launch_ends(struct tap_self *self, enum what what, const struct cupti_call *c)

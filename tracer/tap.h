@@ -60,8 +60,8 @@ struct tap_self {
     /* Of the hooked call: its number in launches.h, once it launches something while a window is
      * open. Of the launch that this thread is in: see cupti.c. */
     uint8_t gpu_depth;
-    bool gpu_is_captured, gpu_is_first, gpu_is_kernel;
-    uint32_t gpu_call, gpu_window, gpu_nodes;
+    bool gpu_is_captured, gpu_is_first, gpu_is_kernel, gpu_is_unclear;
+    uint32_t gpu_call, gpu_window, gpu_nodes, gpu_correlation;
     struct nvtx_thread *nvtx; /* open ranges, NULL before the first one: nvtx_range.c */
     /* What the next call is expected to touch. Never read: it may be gone. */
     const char *next_row, *next_record;

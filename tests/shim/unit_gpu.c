@@ -82,6 +82,21 @@ Test(launches, old_ones_are_forgotten_and_not_mixed_up, .init = start)
     cr_assert_eq(launches_find(10 + RING, 0).op, 0);
 }
 
+Test(launches, a_number_of_several_launches_is_of_no_call, .init = start)
+{
+    struct tilewise_signature a = gemm(1);
+    uint32_t one = launches_number();
+    launches_add(10, one, true);
+    launches_name(one, NULL, &a);
+    cr_assert_neq(launches_find(10, 0).launch_ticks, 0);
+    launches_blur(10);
+    struct launches_found found = launches_find(10, 0);
+    cr_assert_eq(found.op, 0);
+    cr_assert_eq(found.launch_ticks, 0);
+    cr_assert_not(found.is_first);
+    cr_assert_not(found.is_running);
+}
+
 Test(launches, a_clone_of_a_node_is_the_same_call, .init = start)
 {
     struct tilewise_signature a = gemm(1);

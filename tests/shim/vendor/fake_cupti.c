@@ -103,7 +103,7 @@ static const struct function {
 } launch_kernel = { 211, 307 }, launch_graph = { 311, 514 };
 
 /* "within": callbacks are switched off while a launch is under way, if one comes soon. */
-static _Atomic bool is_switching, is_within;
+static _Atomic bool is_switching, is_within, has_switched;
 
 static void wait_for_launch(void)
 {
@@ -125,10 +125,12 @@ int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint
     (void)subscriber;
     bool is_launch = (domain == RUNTIME && id == launch_kernel.runtime) ||
                      (domain == CUPTI_DOMAIN_DRIVER && id == launch_kernel.driver);
-    if (scripted("within") && is_launch && enabled[domain][id] && !enable)
+    bool is_off = is_launch && enabled[domain][id] && !enable;
+    if (scripted("within") && is_off)
         wait_for_launch();
     enabled[domain][id] = enable;
     is_switching = false;
+    has_switched |= is_off;
     return 0;
 }
 
@@ -238,7 +240,8 @@ static __thread struct {
 
 static uint32_t begin_launch(const struct function *f, void *exec)
 {
-    if (outer.depth == 0)
+    bool is_repeated = scripted("repeat") && has_switched && outer.number;
+    if (outer.depth == 0 && !is_repeated)
         outer.number = __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED);
     outer.depth += enabled[RUNTIME][f->runtime];
     fire_call(RUNTIME, f->runtime, CUPTI_SITE_ENTER, outer.number, exec);

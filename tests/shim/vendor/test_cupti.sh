@@ -83,6 +83,8 @@ within() { # SCRIPT
 launched() { dump timeline "$1" | awk '/^stream/ { n += $3; launched += $6 } END { print (launched > 0.9 * n) }'; }
 check "a window that closes during a launch leaves the next ones right" within within
 check "and kernels have their launch" eval '[ "$(launched within)" = 1 ]'
+check "launches of one number: no kernel is given to the call of another" within repeat
+check "and their times are unknown" eval '[ "$(launched repeat)" = 0 ]'
 cost() { says windows gpu_time_cost | grep -q "windows [0-9]*\.[0-9] % of wall time.*budget 5\.0 %"; }
 check "windows: what they are believed to cost is in the trace" cost
 late() { TILEWISE_GPU_BUDGET=0.04 ran late windows leaves long && holds late "$adds_up and gpu['windows'] >= 1 and shapes[8]['calls'] == 5000"; }
