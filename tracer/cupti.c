@@ -122,6 +122,16 @@ static void open_window(uint64_t now_ns)
     atomic_store(&mode, OPEN);
 }
 
+/* What the flushes took beyond the handling of records, which is measured there. */
+static void flush_records(void)
+{
+    uint64_t before_ns = clock_ns(CLOCK_MONOTONIC), handled_ns = buffers_handling_ns();
+    api.ActivityFlushAll(0);
+    uint64_t flush_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
+    handled_ns = buffers_handling_ns() - handled_ns;
+    own_ns += flush_ns > handled_ns ? flush_ns - handled_ns : 0;
+}
+
 static void close_window(uint64_t now_ns)
 {
     uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -137,6 +147,7 @@ static void close_window(uint64_t now_ns)
     drain_end_ns = now_ns + DRAIN_MS * MS;
     drain_poll_ns = DRAIN_POLL_MS * MS;
     own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    flush_records(); /* before a graph is launched again and its last times are overwritten */
     atomic_store(&mode, DRAINING);
 }
 
@@ -179,16 +190,6 @@ static bool is_drained(uint64_t now_ns)
     return now_ns >= drain_end_ns ||
            now.records - at_begin.records >=
                now.launches - at_begin.launches + now.nodes - at_begin.nodes;
-}
-
-/* What the flushes took beyond the handling of records, which is measured there. */
-static void flush_records(void)
-{
-    uint64_t before_ns = clock_ns(CLOCK_MONOTONIC), handled_ns = buffers_handling_ns();
-    api.ActivityFlushAll(0);
-    uint64_t flush_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
-    handled_ns = buffers_handling_ns() - handled_ns;
-    own_ns += flush_ns > handled_ns ? flush_ns - handled_ns : 0;
 }
 
 static void finish_window(void)

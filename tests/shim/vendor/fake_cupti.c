@@ -147,21 +147,24 @@ int cuptiActivityEnable(uint32_t kind)
     return 0;
 }
 
-/* The launch of a graph that is under way when records are switched off: the ends of its kernels
- * are those of a later launch. */
+/* A graph is launched again with records off, while those of its last launch are still to be
+ * fetched: the ends of its kernels are those of the later launch. */
 static void spoil_last_graph(void)
 {
     enum { LATER_NS = 10000000 };
+    pthread_mutex_lock(&lock);
     struct record *r = (struct record *)(void *)(buffer + used);
-    while ((uint8_t *)r > buffer && r[-1].kernel.node && r[-1].kernel.correlation == correlation)
+    while (used && r > (struct record *)(void *)buffer && r[-1].kernel.node &&
+           r[-1].kernel.correlation == correlation)
         (--r)->kernel.end += LATER_NS;
+    pthread_mutex_unlock(&lock);
 }
 
 int cuptiActivityDisable(uint32_t kind)
 {
-    pthread_mutex_lock(&lock);
-    if (scripted("stale") && kind == CUPTI_KIND_KERNEL && activity[kind] && buffer)
+    if (scripted("stale") && kind == CUPTI_KIND_KERNEL && activity[kind])
         spoil_last_graph();
+    pthread_mutex_lock(&lock);
     activity[kind] = false;
     pthread_mutex_unlock(&lock);
     return 0;
@@ -362,6 +365,8 @@ void fake_graph_launch(void *exec)
     const struct graph *g = graphs;
     while (g->exec != exec)
         g++;
+    if (scripted("again") && !activity[CUPTI_KIND_KERNEL])
+        spoil_last_graph();
     uint32_t number = begin_launch(&launch_graph, exec);
     for (int i = 0; i < g->count; i++)
         add_kernel(g->node[i].name, g->node[i].ns, number, g->node[i].id);

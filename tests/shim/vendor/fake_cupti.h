@@ -3,8 +3,9 @@
  * A fake CUPTI and the part of a GPU that it would see: launches, graph nodes, records. $FAKE_CUPTI
  * scripts it: "busy" (somebody else has subscribed), "old" (a version before ours), "zero" (no
  * times), "drop" (every tenth record is lost), "stale" (switched off during a launch of a graph),
- * "stuck" (a flush never returns), "within" (callbacks are switched off during launches), "repeat"
- * (from the end of the first window on all launches bear one number).
+ * "again" (the first graph behind a window overwrites the times of the last one in it), "stuck" (a
+ * flush never returns), "within" (callbacks are switched off during launches), "repeat" (from the
+ * end of the first window on all launches bear one number).
  */
 #ifndef TILEWISE_TESTS_FAKE_CUPTI_H
 #define TILEWISE_TESTS_FAKE_CUPTI_H

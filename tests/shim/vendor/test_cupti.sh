@@ -76,6 +76,11 @@ stale() {
 check "a graph that was under way when a window closed has no time" stale
 check "and the others have their own" holds stale \
     "abs(shapes[16]['gpu_time_ns'] / (3 * 1800 * 3500) - 1) < 1e-3"
+again() {
+    TILEWISE_GPU_BUDGET=0.05 ran again windows again decode &&
+        holds again "$adds_up and gpu['windows'] >= 1 and gpu['untimed'] < 7 * gpu['windows']"
+}
+check "the last graph of a window has its times before it is launched again" again
 within() { # SCRIPT
     TILEWISE_GPU_BUDGET=0.05 ran "$1" windows "$1" long && holds "$1" "$adds_up and gpu['windows'] >= 2" &&
         holds "$1" "shapes[8]['calls'] == 5000 and abs(shapes[8]['gpu_time_ns'] - 5000 * 3500) <= 5000"
