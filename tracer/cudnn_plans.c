@@ -1,69 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracer/cudnn_plans.h"
 
-#include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 
-enum { SETS = 1024, WAYS = 8, WORDS = sizeof(struct tilewise_signature) / sizeof(uint64_t) };
+enum { SETS = 1 << CUDNN_PLANS_SET_BITS, WAYS = CUDNN_PLANS_WAYS };
+enum { WORDS = sizeof(struct tilewise_signature) / sizeof(uint64_t) };
 enum { BUSY = 1 }; /* a name that no plan has: the entry is being written */
 
+struct cudnn_plans_set cudnn_plans_sets[SETS];
+HOT_DATA _Alignas(HOT_LINE) _Atomic uint64_t cudnn_plans_met[(1 << CUDNN_PLANS_MET_BITS) / 64];
+
+static _Atomic uint64_t keys[SETS][WAYS][WORDS], numbers;
+
 struct entry {
-    _Atomic uintptr_t name; /* 0 = free */
-    _Atomic uint64_t version;
-    _Atomic uint64_t word[WORDS];
+    _Atomic uintptr_t *name;
+    _Atomic uint64_t *number, *word;
 };
 
-static struct entry entries[SETS][WAYS];
-
-static struct entry *find(uintptr_t name, const void *plan)
+/* Of the set of `plan`, the entry that is called `name`. */
+static bool find(struct entry *e, uintptr_t name, const void *plan)
 {
-    struct entry *set = entries[(uint64_t)(uintptr_t)plan * 0x9e3779b97f4a7c15u >> 54];
+    struct cudnn_plans_set *set = cudnn_plans_set_of(plan);
     for (int i = 0; i < WAYS; i++)
-        if (atomic_load_explicit(&set[i].name, memory_order_acquire) == name)
-            return &set[i];
-    return NULL;
+        if (atomic_load_explicit(&set->name[i], memory_order_acquire) == name) {
+            *e = (struct entry){ &set->name[i], &set->number[i], keys[set - cudnn_plans_sets][i] };
+            return true;
+        }
+    return false;
 }
 
-bool cudnn_plans_get(const void *plan, struct tilewise_signature *out)
+uint64_t cudnn_plans_get(const void *plan, struct tilewise_signature *out)
 {
     uintptr_t name = (uintptr_t)plan;
-    struct entry *e = plan ? find(name, plan) : NULL;
+    struct entry e;
     uint64_t word[WORDS];
-    if (!e)
-        return false;
-    uint64_t version = atomic_load_explicit(&e->version, memory_order_acquire);
-    bool is_its = atomic_load_explicit(&e->name, memory_order_acquire) == name;
+    if (!plan || !find(&e, name, plan))
+        return 0;
+    uint64_t number = atomic_load_explicit(e.number, memory_order_acquire);
+    bool is_its = atomic_load_explicit(e.name, memory_order_acquire) == name;
     for (size_t i = 0; i < WORDS; i++)
-        word[i] = atomic_load_explicit(&e->word[i], memory_order_acquire);
+        word[i] = atomic_load_explicit(&e.word[i], memory_order_acquire);
     memcpy(out, word, sizeof *out);
     /* Another plan may have taken the place meanwhile. */
-    return is_its && atomic_load_explicit(&e->version, memory_order_relaxed) == version;
+    return is_its && atomic_load_explicit(e.number, memory_order_relaxed) == number ? number : 0;
 }
 
 void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)
 {
     uint64_t word[WORDS];
-    struct entry *e = plan ? find((uintptr_t)plan, plan) : NULL;
-    if (plan && !e)
-        e = find(0, plan);
-    if (!e)
+    struct entry e;
+    if (!plan || (!find(&e, (uintptr_t)plan, plan) && !find(&e, 0, plan)))
         return;
-    uintptr_t name = atomic_load_explicit(&e->name, memory_order_relaxed);
+    uintptr_t name = atomic_load_explicit(e.name, memory_order_relaxed);
     bool is_mine = name == 0 || name == (uintptr_t)plan;
-    if (!is_mine || !atomic_compare_exchange_strong(&e->name, &name, BUSY))
+    if (!is_mine || !atomic_compare_exchange_strong(e.name, &name, BUSY))
         return;
     memcpy(word, key, sizeof word);
-    atomic_fetch_add_explicit(&e->version, 1, memory_order_acq_rel);
+    atomic_exchange_explicit(e.number, atomic_fetch_add(&numbers, 1) + 1, memory_order_acq_rel);
     for (size_t i = 0; i < WORDS; i++)
-        atomic_store_explicit(&e->word[i], word[i], memory_order_release);
-    atomic_store_explicit(&e->name, (uintptr_t)plan, memory_order_release);
+        atomic_store_explicit(&e.word[i], word[i], memory_order_release);
+    uint32_t bit = cudnn_plans_hash(plan, CUDNN_PLANS_MET_BITS);
+    atomic_fetch_or(&cudnn_plans_met[bit / 64], UINT64_C(1) << bit % 64);
+    atomic_store_explicit(e.name, (uintptr_t)plan, memory_order_release);
 }
 
 void cudnn_plans_forget(const void *plan)
 {
     uintptr_t name = (uintptr_t)plan;
-    struct entry *e = plan ? find(name, plan) : NULL;
-    if (e)
-        atomic_compare_exchange_strong(&e->name, &name, 0);
+    struct entry e;
+    if (plan && find(&e, name, plan))
+        atomic_compare_exchange_strong(e.name, &name, 0);
 }

@@ -109,6 +109,17 @@ static inline bool gpu_leave_expected(const struct gpu_call *call, uint32_t stre
            tap_add_expected(words, call->start_ticks, call->end_ticks - call->start_ticks, stream);
 }
 
+/* The same for a call of `row`, which was expected when it entered (tap_expected). */
+static inline bool gpu_leave_row(const struct gpu_call *call, uint32_t stream,
+                                 const struct table_row *row)
+{
+    if (call->mode != GPU_RECORD || tap_self.gpu_call != 0 || graph_is_capturing() || !row ||
+        tap_expected() != row)
+        return false;
+    tap_add_row(call->start_ticks, call->end_ticks - call->start_ticks, stream);
+    return true;
+}
+
 /* The only record of a call on `stream`. */
 static inline void gpu_leave(const struct gpu_call *call, void *stream, uint32_t number,
                              const struct tilewise_signature *key)

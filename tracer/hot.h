@@ -15,7 +15,8 @@
 enum { HOT_LINE = 64, HOT_PAGE = 4096 };
 
 /* A section of its own, not .data.something: the linker puts all of a section's parts together. */
-#define HOT_DATA __attribute__((section("tilewise_hot"), visibility("hidden")))
+#define HOT_STATIC __attribute__((section("tilewise_hot")))
+#define HOT_DATA   HOT_STATIC __attribute__((visibility("hidden")))
 
 #define HOT_TEXT __attribute__((section("tilewise_text")))
 

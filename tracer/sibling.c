@@ -25,7 +25,7 @@ static void remember(struct sibling *known, const void *real, void *found)
     atomic_store_explicit(&known->is_busy, false, memory_order_release);
 }
 
-void *sibling_find(struct sibling *known, const void *real, const char *name)
+void *sibling_find_far(struct sibling *known, const void *real, const char *name)
 {
     for (int i = 0; i < SIBLING_LIBRARIES; i++)
         if (atomic_load_explicit(&known->of[i].real, memory_order_acquire) == real)

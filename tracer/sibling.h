@@ -19,7 +19,15 @@ struct sibling {
     _Atomic _Bool is_busy;
 };
 
-/* Function `name` of the library of `real`, or NULL. */
-void *sibling_find(struct sibling *known, const void *real, const char *name);
+void *sibling_find_far(struct sibling *known, const void *real, const char *name);
+
+/* Function `name` of the library of `real`, or NULL. At a glance in the first library that asked.
+ */
+static inline void *sibling_find(struct sibling *known, const void *real, const char *name)
+{
+    if (__builtin_expect(atomic_load_explicit(&known->of[0].real, memory_order_acquire) == real, 1))
+        return atomic_load_explicit(&known->of[0].found, memory_order_relaxed);
+    return sibling_find_far(known, real, name);
+}
 
 #endif

@@ -7,6 +7,8 @@
 
 enum { PLACES = RING_STREAMS * 2, MOST = RING_STREAMS - 1 };
 
+HOT_DATA _Alignas(HOT_LINE) _Atomic uint64_t stream_near[1 << STREAM_NEAR_BITS];
+
 /* The address + 1: the null stream is one too. */
 static _Atomic uintptr_t name[PLACES];
 static _Atomic uint32_t number[PLACES], count;
@@ -19,7 +21,7 @@ static uint32_t number_at(uint32_t i)
     return n ? n : MOST;
 }
 
-uint32_t stream_number(const void *stream)
+static uint32_t find(const void *stream)
 {
     uintptr_t wanted = (uintptr_t)stream + 1;
     uint32_t i = (uint32_t)((uint64_t)wanted * 0x9e3779b97f4a7c15u >> 40) % PLACES;
@@ -40,4 +42,15 @@ uint32_t stream_number(const void *stream)
         if (found == wanted)
             return number_at(i);
     }
+}
+
+HOT_NOT uint32_t stream_number_far(const void *stream)
+{
+    uint32_t found = find(stream);
+    uint64_t wanted = (uint64_t)(uintptr_t)stream + 1;
+    if (wanted >> STREAM_ADDRESS_BITS == 0 && found != MOST) /* which may be being numbered */
+        atomic_store_explicit(stream_near_of(stream),
+                              (uint64_t)found << STREAM_ADDRESS_BITS | wanted,
+                              memory_order_relaxed);
+    return found;
 }

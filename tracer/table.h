@@ -30,7 +30,7 @@ struct table_counts {
 /* What a hook compares in place of a key: all that the key of a call is made of, as the hook has
  * it, with nothing undefined between the fields, and not all 0. Calls that are equal in it have
  * equal keys; the opposite need not hold. */
-enum { TABLE_CALL_BYTES = 120 };
+enum { TABLE_CALL_BYTES = 120, TABLE_CALL_ENTRY = 72 /* where each hook has the key's entry */ };
 struct table_call {
     _Alignas(8) unsigned char byte[TABLE_CALL_BYTES];
 };

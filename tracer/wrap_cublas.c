@@ -137,7 +137,9 @@ static __attribute__((noinline)) void make_key(struct tilewise_signature *key,
 }
 
 /* All that make_key makes a key of lies before the handle, with no gap. */
-_Static_assert(offsetof(struct cublas_call, handle) == sizeof(struct table_call), "the same bytes");
+_Static_assert(offsetof(struct cublas_call, handle) == sizeof(struct table_call) &&
+                   offsetof(struct cublas_call, entry) == TABLE_CALL_ENTRY,
+               "the same bytes");
 
 /* What the arguments do not tell. */
 static inline void complete(struct cublas_call *c, const struct handle_state *state)

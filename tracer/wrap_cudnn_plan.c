@@ -4,6 +4,7 @@
  * finalized; an execution looks it up. Descriptors are followed whether recording is on or not.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "tracer/cudnn.h"
@@ -51,10 +52,25 @@ static void read_plan(const void *real, const void *plan, struct tilewise_signat
     munmap(s, mapped);
 }
 
-static void created(int type, const void *descriptor)
+/* The hooks themselves call these; `real` is NULL where the first pair of the slot is not the
+ * caller's. */
+#define ROW(family, symbol)                                                                        \
+    HOOK HOT_TEXT cudnnStatus_t symbol(family##_PARAMS);                                           \
+    static cudnnStatus_t follow_##symbol(family##_PARAMS, const void *caller,                      \
+                                         __typeof__(&symbol) real);
+#include "tracer/cudnn_plan.def"
+#undef ROW
+
+#define RESOLVE(symbol) (real ? real : (__typeof__(real))slot_resolve(SLOT_##symbol, caller))
+#define REAL            (const void *)(uintptr_t)real
+
+static HOT_NOT cudnnStatus_t follow_cudnnBackendCreateDescriptor(
+    CUDNN_CREATE_PARAMS, const void *caller, __typeof__(&cudnnBackendCreateDescriptor) real)
 {
-    if (type == DESCRIPTOR_PLAN && !tap_is_inert())
-        cudnn_plans_put(descriptor, &cudnn_graph_shapeless);
+    cudnnStatus_t status = RESOLVE(cudnnBackendCreateDescriptor)(CUDNN_CREATE_ARGS);
+    if (status == SUCCESS && (int)type == DESCRIPTOR_PLAN && !tap_is_inert())
+        cudnn_plans_put(*descriptor, &cudnn_graph_shapeless);
+    return status;
 }
 
 static void finalized(const void *real, const void *descriptor)
@@ -69,98 +85,185 @@ static void finalized(const void *real, const void *descriptor)
     errno = kept;
 }
 
+static HOT_NOT cudnnStatus_t follow_cudnnBackendFinalize(CUDNN_FINALIZE_PARAMS, const void *caller,
+                                                         __typeof__(&cudnnBackendFinalize) real)
+{
+    real = RESOLVE(cudnnBackendFinalize);
+    cudnnStatus_t status = real(CUDNN_FINALIZE_ARGS);
+    if (status == SUCCESS)
+        finalized(REAL, descriptor);
+    return status;
+}
+
+static HOT_NOT cudnnStatus_t follow_cudnnBackendDestroyDescriptor(
+    CUDNN_DESTROY_PARAMS, const void *caller, __typeof__(&cudnnBackendDestroyDescriptor) real)
+{
+    cudnn_plans_forget(descriptor);
+    return RESOLVE(cudnnBackendDestroyDescriptor)(CUDNN_DESTROY_ARGS);
+}
+
+/* An execution in the words of the table's rows. */
+struct plan_words {
+    uint64_t plan; /* cudnn_plans_number */
+    uint64_t none[TABLE_CALL_ENTRY / sizeof(uint64_t) - 1];
+    uint32_t entry; /* enum slot_id */
+    uint32_t rest[(sizeof(struct table_call) - TABLE_CALL_ENTRY) / sizeof(uint32_t) - 1];
+};
+_Static_assert(offsetof(struct plan_words, entry) == TABLE_CALL_ENTRY &&
+                   sizeof(struct plan_words) == sizeof(struct table_call),
+               "as the other hooks' calls");
+
 struct plan_call {
     struct gpu_call gpu; /* mode GPU_OFF: nothing to do afterwards */
-    const void *real;
-    struct tilewise_signature key;
+    uint64_t plan;       /* cudnn_plans_number */
+    /* `own`, or where the call was expected the one of `row`, in the thread's table. */
+    const struct tilewise_signature *key;
+    const struct table_row *row; /* else NULL */
+    struct tilewise_signature own;
 };
 
 /* Asked before the real call: after it, the address may be another plan's. */
-static void look_up(struct plan_call *p, const void *plan, uint32_t entry)
+static HOT_NOT void look_up(struct plan_call *p, const void *plan, uint32_t entry)
 {
-    if (!cudnn_plans_get(plan, &p->key))
-        p->key = cudnn_graph_shapeless;
-    p->key.entry = entry;
+    p->plan = cudnn_plans_get(plan, &p->own);
+    if (!p->plan)
+        p->own = cudnn_graph_shapeless;
+    p->own.entry = entry;
+    p->key = &p->own;
+    p->row = NULL;
 }
 
-static struct plan_call enter(const void *caller, const void *real, const void *plan)
+static HOT_NOT void enter(struct plan_call *p, const void *caller, const void *plan)
 {
-    struct plan_call p = { .gpu = gpu_enter(caller), .real = real };
-    if (p.gpu.mode)
-        look_up(&p, plan, SLOT_cudnnBackendExecute);
-    return p;
+    p->gpu = gpu_enter(caller);
+    if (p->gpu.mode)
+        look_up(p, plan, SLOT_cudnnBackendExecute);
 }
 
-static __attribute__((noinline)) void executed(struct plan_call *p, const void *handle, bool good)
+static HOT_NOT void leave_by_key(const struct plan_call *p, void *stream, uint32_t number)
 {
-    static struct sibling known;
-    p->gpu.end_ticks = clock_ticks();
-    if (!good) {
-        gpu_fail(&p->gpu);
-        return;
-    }
-    int (*ask)(const void *, void **) = sibling_find(&known, p->real, "cudnnGetStream");
-    void *stream = NULL;
-    if (ask)
-        ask(handle, &stream);
-    gpu_leave(&p->gpu, stream, stream_number(stream), &p->key);
-}
-
-/* Work that the launches of a graph will do. */
-static struct plan_call enter_populate(const void *plan)
-{
-    struct plan_call p = { .gpu.mode = tap_enter_unrecorded() ? GPU_CAPTURE_ONLY : GPU_OFF };
-    if (p.gpu.mode)
-        look_up(&p, plan, SLOT_cudnnBackendPopulateCudaGraph);
-    return p;
-}
-
-static void populated(const struct plan_call *p, const void *graph, bool good)
-{
+    struct gpu_place place = { graph_is_capturing() ? graph_capture_of(stream) : 0, number };
+    struct plan_words words = { .plan = p->plan, .entry = SLOT_cudnnBackendExecute };
     tap_hold();
-    if (good)
-        graph_add_work(graph, &p->key);
+    gpu_add(&p->gpu, place, p->key, 0, 1);
+    tap_learn((const void *)&words, p->key);
     tap_release();
 }
 
-static struct plan_call enter_destroy(const void *descriptor)
+static HOT_STATIC struct sibling get_stream;
+
+static __attribute__((noinline)) HOT_TEXT void leave(const struct plan_call *p, const void *real,
+                                                     const void *handle)
 {
-    cudnn_plans_forget(descriptor);
-    return (struct plan_call){ .gpu.mode = GPU_OFF };
+    int (*ask)(const void *, void **) = sibling_find(&get_stream, real, "cudnnGetStream");
+    void *stream = NULL;
+    if (ask)
+        ask(handle, &stream);
+    uint32_t number = stream_number(stream);
+    if (!gpu_leave_row(&p->gpu, number, p->row))
+        leave_by_key(p, stream, number);
 }
 
-/* By family: before the real call, and after it. */
-#define REAL (const void *)(uintptr_t)real
-#define FOLLOW                                                                                     \
-    {                                                                                              \
-        .gpu.mode = GPU_CAPTURE_ONLY                                                               \
-    }
-#define CUDNN_EXECUTE_BEFORE  enter(caller, REAL, plan)
-#define CUDNN_EXECUTE_AFTER   executed(&p, handle, good)
-#define CUDNN_POPULATE_BEFORE enter_populate(plan)
-#define CUDNN_POPULATE_AFTER  populated(&p, graph, good)
-#define CUDNN_CREATE_BEFORE   FOLLOW
-#define CUDNN_CREATE_AFTER    good ? created((int)type, *descriptor) : (void)0
-#define CUDNN_FINALIZE_BEFORE FOLLOW
-#define CUDNN_FINALIZE_AFTER  good ? finalized(REAL, descriptor) : (void)0
-#define CUDNN_DESTROY_BEFORE  enter_destroy(descriptor)
-#define CUDNN_DESTROY_AFTER   (void)good
+/* Only executions have their entry in their words. */
+static inline bool is_of(const struct table_row *row, uint64_t plan)
+{
+    uint64_t number;
+    uint32_t entry;
+    memcpy(&number, row->call.byte + offsetof(struct plan_words, plan), sizeof number);
+    memcpy(&entry, row->call.byte + offsetof(struct plan_words, entry), sizeof entry);
+    return number == plan && entry == SLOT_cudnnBackendExecute;
+}
+
+/* enter for a thread that is ready. */
+static inline void enter_ready(struct plan_call *p, const void *caller, const void *plan)
+{
+    enum { LEAVE_LINES = 8 };
+    hot_text_soon((const void *)leave, LEAVE_LINES);
+    hot_soon(&get_stream);
+    hot_soon(stream_near);
+    p->gpu.caller = caller;
+    p->gpu.mode = GPU_RECORD;
+    p->gpu.start_ticks = gpu_enter_ready();
+    p->plan = cudnn_plans_number(plan);
+    p->row = tap_expected();
+    if (__builtin_expect(p->row && is_of(p->row, p->plan), 1))
+        p->key = &p->row->key;
+    else
+        look_up(p, plan, SLOT_cudnnBackendExecute);
+}
+
+static __attribute__((noinline)) HOT_TEXT cudnnStatus_t follow_cudnnBackendExecute(
+    CUDNN_EXECUTE_PARAMS, const void *caller, __typeof__(&cudnnBackendExecute) real)
+{
+    struct plan_call p;
+    real = __builtin_expect(real != NULL, 1) ? real : RESOLVE(cudnnBackendExecute);
+    if (gpu_is_ready())
+        enter_ready(&p, caller, plan);
+    else
+        enter(&p, caller, plan);
+    cudnnStatus_t status = real(CUDNN_EXECUTE_ARGS);
+    if (!p.gpu.mode)
+        return status;
+    p.gpu.end_ticks = clock_ticks();
+    if (status == SUCCESS)
+        leave(&p, REAL, handle);
+    else
+        gpu_fail(&p.gpu);
+    return status;
+}
+
+/* Work that the launches of a graph will do. */
+static HOT_NOT cudnnStatus_t follow_cudnnBackendPopulateCudaGraph(
+    CUDNN_POPULATE_PARAMS, const void *caller, __typeof__(&cudnnBackendPopulateCudaGraph) real)
+{
+    struct plan_call p;
+    real = RESOLVE(cudnnBackendPopulateCudaGraph);
+    bool is_followed = tap_enter_unrecorded();
+    if (is_followed)
+        look_up(&p, plan, SLOT_cudnnBackendPopulateCudaGraph);
+    cudnnStatus_t status = real(CUDNN_POPULATE_ARGS);
+    if (!is_followed)
+        return status;
+    tap_hold();
+    if (status == SUCCESS)
+        graph_add_work(graph, p.key);
+    tap_release();
+    return status;
+}
+
+/* Before an execution a host makes its variant pack final, about a microsecond earlier. */
+static inline bool is_no_plan(const void *descriptor)
+{
+    enum { EXECUTE_LINES = 9 };
+    if (cudnn_plans_may_know(descriptor))
+        return false;
+    if (!tap_is_off())
+        hot_text_soon((const void *)follow_cudnnBackendExecute, EXECUTE_LINES);
+    return true;
+}
+
+/* By family: nothing to do but the real call. Then the hook is a jump, as most are: of the
+ * descriptors that a host makes for each execution none is a plan. */
+#define CUDNN_EXECUTE_IDLE  gpu_is_off()
+#define CUDNN_POPULATE_IDLE tap_is_inert()
+#define CUDNN_CREATE_IDLE   (int)type != DESCRIPTOR_PLAN
+#define CUDNN_FINALIZE_IDLE is_no_plan(descriptor)
+#define CUDNN_DESTROY_IDLE  !cudnn_plans_may_know(descriptor)
 
 #define ROW(family, symbol)                                                                        \
-    HOOK cudnnStatus_t symbol(family##_PARAMS);                                                    \
     INLINE cudnnStatus_t run_##symbol(const void *caller, __typeof__(&symbol) real,                \
                                       family##_PARAMS)                                             \
     {                                                                                              \
-        (void)caller;                                                                              \
-        struct plan_call p = family##_BEFORE;                                                      \
-        cudnnStatus_t status = real(family##_ARGS);                                                \
-        if (!p.gpu.mode)                                                                           \
-            return status;                                                                         \
-        bool good = status == SUCCESS;                                                             \
-        family##_AFTER;                                                                            \
-        return status;                                                                             \
+        if (real && (family##_IDLE))                                                               \
+            return real(family##_ARGS);                                                            \
+        return follow_##symbol(family##_ARGS, caller, real);                                       \
     }                                                                                              \
-    HOOK_DEFINE(cudnnStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
+    cudnnStatus_t symbol(family##_PARAMS)                                                          \
+    {                                                                                              \
+        const void *caller = CALLER;                                                               \
+        return run_##symbol(caller, slot_first_real(SLOT_##symbol, caller), family##_ARGS);        \
+    }                                                                                              \
+    HOOK_BOUNDS(cudnnStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
 #include "tracer/cudnn_plan.def"
 #undef ROW
 

@@ -24,6 +24,7 @@ struct fake_attention {
 
 /* The backend's numbers that are used here. */
 enum { FAKE_CONVOLUTION = 1, FAKE_ENGINE, FAKE_CONFIG, FAKE_PLAN = 5, FAKE_GRAPH = 15 };
+enum { FAKE_PACK = 16 };
 enum { FAKE_POINTWISE = 0, FAKE_TENSOR = 17, FAKE_MATMUL = 18, FAKE_REDUCTION = 21 };
 enum { FAKE_DATA_TYPE = 1, FAKE_BOOLEAN, FAKE_INT64, FAKE_FLOAT, FAKE_POINTWISE_MODE = 14 };
 enum { FAKE_DESCRIPTOR_PTR = 15, FAKE_CHAR = 24 };
@@ -135,5 +136,7 @@ int fake_cudnn_create(int type, void **out);
 int fake_cudnn_finalize(void *descriptor);
 int fake_cudnn_destroy(void *descriptor);
 bool fake_cudnn_is_plan(const void *descriptor);
+/* How often attributes of descriptors that are no plans were read. */
+extern _Atomic int fake_cudnn_reads;
 
 #endif

@@ -11,6 +11,7 @@
 #include "cudnn_build.h"
 #include "host_cudnn_plan.h"
 #include "tracer/cublas.h"
+#include "tracer/cudnn_plans.h"
 #include "tracer/graph_calls.h"
 
 #define ROW(family, symbol) int symbol(family##_PARAMS);
@@ -20,11 +21,20 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle);
 cublasStatus_t cublasSgemm_v2(CUBLAS_GEMM_PARAMS(int, S));
 extern fake_rows fake_cublas_rows;
 
+/* Of a convolution with that padding; bytes, with the end. */
+static int64_t text_of(int64_t pad, char *text, int64_t most)
+{
+    D plan = conv_plan(pad);
+    int64_t bytes = 0;
+    cudnnBackendGetAttribute(plan, FAKE_PLAN_JSON, FAKE_CHAR, most, &bytes, text);
+    cudnnBackendDestroyDescriptor(plan);
+    return bytes;
+}
+
 static void from_json(void)
 {
     static char text[1 << 16];
-    int64_t bytes = 0;
-    cudnnBackendGetAttribute(conv_plan(0), FAKE_PLAN_JSON, FAKE_CHAR, sizeof text, &bytes, text);
+    int64_t bytes = text_of(0, text, sizeof text);
     D plan = create(FAKE_PLAN), broken = create(FAKE_PLAN);
     set(plan, FAKE_PLAN_JSON, FAKE_CHAR, bytes, text);
     execute(finalized(plan), 3);
@@ -56,6 +66,151 @@ static void reuse(void)
     D graph = create(FAKE_GRAPH);
     if (graph != again || cudnnBackendExecute(NULL, graph, NULL) == 0)
         exit(74);
+}
+
+static void call(D plan, D pack)
+{
+    if (cudnnBackendExecute(NULL, plan, pack) != 0)
+        exit(79);
+}
+
+/* Each execution has a descriptor of its own for what it is to work on, at the address of a plan
+ * that was destroyed. Nobody looks at it. */
+static void packs(void)
+{
+    D gone = conv_plan(1), plan = conv_plan(0);
+    for (int i = 0; i < 100; i++) {
+        if (i % 10 == 0)
+            cudnnBackendDestroyDescriptor(gone);
+        D pack = create(FAKE_PACK);
+        if (i % 10 == 0 && pack != gone)
+            exit(80);
+        call(plan, finalized(pack));
+        cudnnBackendDestroyDescriptor(pack);
+        if (i % 10 == 0)
+            gone = conv_plan(1);
+    }
+    expect(conv(TILEWISE_F16), 100);
+    if (fake_cudnn_reads != 0)
+        exit(81);
+}
+
+/* By turns, with one that comes now and then. */
+static void turns(void)
+{
+    D op = sdpa(NULL), first = conv_plan(0), second = plan_of(&op, 1), third = conv_plan(1);
+    for (int i = 0; i < 90; i++) {
+        call(first, NULL);
+        if (i % 9 == 0)
+            call(third, NULL);
+        call(second, NULL);
+    }
+    expect(conv(TILEWISE_F16), 90);
+    expect(attention(TILEWISE_NONE), 90);
+    expect(conv(TILEWISE_F16), 10);
+}
+
+/* One address, another plan each time, executed in the same order. */
+static void replaced(void)
+{
+    D op = sdpa(NULL), other = plan_unfinalized(&op, 1, false), last = NULL;
+    static char text[2][1 << 16];
+    int64_t bytes[2] = { text_of(0, text[0], sizeof text[0]), 0 };
+    cudnnBackendGetAttribute(finalized(other), FAKE_PLAN_JSON, FAKE_CHAR, sizeof text[1], &bytes[1],
+                             text[1]);
+    for (int i = 0; i < 50; i++) {
+        D plan = create(FAKE_PLAN);
+        set(plan, FAKE_PLAN_JSON, FAKE_CHAR, bytes[i % 2], text[i % 2]);
+        if (i > 0 && plan != last)
+            exit(82);
+        call(finalized(plan), NULL);
+        call(plan, NULL);
+        cudnnBackendDestroyDescriptor(last = plan);
+    }
+    expect(conv(TILEWISE_F16), 50);
+    expect(attention(TILEWISE_NONE), 50);
+}
+
+/* More plans than a set of the recorder's has room for: the others are counted without a shape. */
+static void crowd(void)
+{
+    enum { PLANS = CUDNN_PLANS_WAYS + 2, ROUNDS = 5 };
+    static char text[1 << 16];
+    D plan[PLANS];
+    for (int i = 0; i < PLANS; i++) {
+        int64_t bytes = text_of(i, text, sizeof text);
+        do
+            plan[i] = create(FAKE_PACK);
+        while (cudnn_plans_set_of(plan[i]) != cudnn_plans_set_of(plan[0]));
+        cudnnBackendDestroyDescriptor(plan[i]);
+        if (create(FAKE_PLAN) != plan[i])
+            exit(83);
+        set(plan[i], FAKE_PLAN_JSON, FAKE_CHAR, bytes, text);
+        finalized(plan[i]);
+    }
+    for (int i = 0; i < PLANS * ROUNDS; i++)
+        call(plan[i % PLANS], NULL);
+    for (int i = 0; i < CUDNN_PLANS_WAYS; i++)
+        expect(conv(TILEWISE_F16), ROUNDS);
+    expect(shapeless, (PLANS - CUDNN_PLANS_WAYS) * ROUNDS);
+}
+
+/* What is not created leaves the address as it was: here another plan's. */
+static void uncreated(void)
+{
+    D plan = conv_plan(0), same = plan;
+    struct fake_row *row = fake_cudnn_rows();
+    while (strcmp(row->symbol, "cudnnBackendCreateDescriptor") != 0)
+        row++;
+    for (int type = FAKE_PLAN; type <= FAKE_PACK; type += FAKE_PACK - FAKE_PLAN) {
+        row->status = 3000;
+        if (cudnnBackendCreateDescriptor((cudnnBackendDescriptorType_t)type, &same) != 3000)
+            exit(84);
+        row->status = 0;
+        execute(plan, 2);
+    }
+    expect(conv(TILEWISE_F16), 4);
+}
+
+/* Plans come and go while recording is off: from one line of stdin to the next. Says when. */
+static void switched(void)
+{
+    D op = sdpa(NULL), gone = conv_plan(0);
+    execute(gone, 1);
+    getchar();
+    cudnnBackendDestroyDescriptor(gone);
+    D plan = plan_of(&op, 1), other = conv_plan(1);
+    execute(plan, 5);
+    execute(other, 5);
+    fputs("done\n", stderr);
+    getchar();
+    execute(plan, 2);
+    execute(other, 3);
+    expect(conv(TILEWISE_F16), 1);
+    expect(attention(TILEWISE_NONE), 2);
+    expect(conv(TILEWISE_F16), 3);
+}
+
+/* Executed into a graph, between executions that are none of it. Prints calls. */
+static void captured(void)
+{
+    struct fake_stream *s = fake_stream();
+    void *graph = NULL, *exec = NULL;
+    D plan = conv_plan(0);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 5; i++)
+            cudnnBackendExecute((cudnnHandle_t)(void *)s, plan, NULL);
+        if (round == 1)
+            cudaStreamEndCapture(s, &graph);
+        if (round == 0)
+            cudaStreamBeginCapture(s, 0);
+    }
+    cudaGraphInstantiate(&exec, graph, 0, 0, 0);
+    for (int i = 0; i < 20; i++)
+        cudaGraphLaunch(exec, NULL);
+    for (struct fake_row *r = fake_cudnn_rows(); r->symbol; r++)
+        if (r->executed != 0)
+            printf("%s %llu\n", r->symbol, (unsigned long long)r->executed);
 }
 
 static void *build_and_execute(void *unused)
@@ -211,7 +366,8 @@ static void populate(void)
 }
 
 const struct scenario host_cudnn_plan_lives[] = {
-    SCENARIO(from_json), SCENARIO(reuse),    SCENARIO(threads),
-    SCENARIO(inner),     SCENARIO(refused),  SCENARIO(host_refused),
-    SCENARIO(handler),   SCENARIO(populate), SCENARIO_END,
+    SCENARIO(from_json), SCENARIO(reuse),    SCENARIO(packs),    SCENARIO(turns),
+    SCENARIO(replaced),  SCENARIO(crowd),    SCENARIO(captured), SCENARIO(uncreated),
+    SCENARIO(threads),   SCENARIO(inner),    SCENARIO(refused),  SCENARIO(host_refused),
+    SCENARIO(handler),   SCENARIO(switched), SCENARIO(populate), SCENARIO_END,
 };

@@ -21,6 +21,11 @@ check "graphs that are not understood are counted without a shape" rows_of shape
 check "a type of a future library" rows_of types_unknown
 check "plans restored from JSON, and a broken one" rows_of from_json
 check "a destroyed plan's address is used again" rows_of reuse 2
+check "a destroyed plan's address has another one each time" rows_of replaced
+check "descriptors that are no plans are never looked at" rows_of packs
+check "plans by turns" rows_of turns
+check "more plans than there is room for, side by side" rows_of crowd
+check "what could not be created changes nothing" rows_of uncreated
 check "two threads build, execute and destroy" rows_of threads
 check "cuBLASLt called by an engine's library is part of the call" rows_of inner
 check "what an engine's library is refused is not the host's failure" rows_of refused
@@ -28,6 +33,21 @@ check "what the host is refused is, and does not wait for the loader" rows_of ho
 check "a host's call in the middle is not: it is dropped, and said" rows_of handler 0 10
 populates() { run populate && same_calls populate && counted populate 0 0; }
 check "a plan put into a CUDA graph counts by the launches" populates
+within_10_s() { for _ in $(seq 100); do "$@" && return || sleep 0.1; done; }
+is() { "$TILEWISE" ctl "$work/switched" status 2>/dev/null | grep -q "^$1 "; }
+switched() {
+    mkfifo "$work/go"
+    run switched <>"$work/go" 2>"$work/steps" &
+    local pid=$!
+    within_10_s is on && "$TILEWISE" ctl "$work/switched" off && within_10_s is off
+    echo >"$work/go"
+    within_10_s test -s "$work/steps" && "$TILEWISE" ctl "$work/switched" on && within_10_s is on
+    echo >"$work/go"
+    wait $pid && same_rows switched
+}
+check "plans are followed while recording is off" switched
+captures() { run captured && same_calls captured; }
+check "executions that are captured count by the launches" captures
 check "calls of the graph have a row of their own" \
     equal "$(dump graphs populate)" "cudnnBackendPopulateCudaGraph 50"
 check "without the shim the program runs as well" "$VENDOR_BIN/host_cudnn_plan" convolutions

@@ -122,4 +122,25 @@ Test(cudnn_plans, a_full_place_refuses_and_forgets)
     cr_assert(kept > 4096 && kept <= 8192, "%d", kept);
     cr_assert_eq(wrong, 0);
     cr_assert_not(cudnn_plans_get(NULL, &found));
+    cr_assert_not(cudnn_plans_number(NULL));
+}
+
+Test(cudnn_plans, a_number_is_of_one_plan_as_it_is_known_once)
+{
+    struct tilewise_signature key = { .op = TILEWISE_OP_CONV }, found;
+    void *plan = &key, *other = &found;
+    cr_assert_not(cudnn_plans_may_know(plan));
+    cudnn_plans_put(plan, &key);
+    cudnn_plans_put(other, &key);
+    uint64_t first = cudnn_plans_number(plan), others = cudnn_plans_number(other);
+    cr_assert(first && others && first != others && cudnn_plans_may_know(plan));
+    cr_assert_eq(cudnn_plans_get(plan, &found), first);
+    cudnn_plans_put(plan, &key);
+    uint64_t second = cudnn_plans_number(plan);
+    cr_assert(second && second != first && second != others);
+    cudnn_plans_forget(plan);
+    cr_assert_eq(cudnn_plans_number(plan), 0);
+    cudnn_plans_put(plan, &key);
+    cr_assert(cudnn_plans_number(plan) > second);
+    cr_assert_eq(cudnn_plans_number(other), others);
 }
