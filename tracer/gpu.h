@@ -57,6 +57,7 @@ static inline uint64_t gpu_enter_ready(void)
 {
     struct tap_self *self = &tap_self;
     tap_enter_ready(self);
+    tap_call_soon();
     self->gpu_call = 0;
     return clock_ticks();
 }

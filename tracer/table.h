@@ -44,7 +44,11 @@ struct table_row {
 static_assert(offsetof(struct table_row, key) == 128 && sizeof(struct table_row) == 256,
               "two lines each");
 
+/* The rows do not begin with a page, as the ring and the counts do: lines that have one place in
+ * their pages are in each other's way. */
+enum { TABLE_ROWS_OFFSET = 1024 };
 struct table_rows {
+    char none[TABLE_ROWS_OFFSET];
     struct table_row row[TABLE_CHUNK];
 };
 

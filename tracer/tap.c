@@ -251,7 +251,8 @@ bool tap_enter_slow(const void *caller)
     return on;
 }
 
-HOT_NOT void tap_record_untimed(struct thread *t, uint32_t entry, uint64_t ns)
+/* Not a rare one: of each call where there are no events, or the ring is full. */
+__attribute__((noinline)) void tap_record_untimed(struct thread *t, uint32_t entry, uint64_t ns)
 {
     thread_add(table_count(&t->table, entry, ns) ? &t->untimed : &t->dropped[LOSS_NO_MEMORY]);
 }

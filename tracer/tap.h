@@ -89,19 +89,26 @@ bool tap_is_paused(void);
 /* Between enter and leave: the library will refuse this call. */
 void tap_fail(const void *caller);
 
-/* What is expected to be touched comes while the real function runs. Of the row: not its key. */
+/* What is expected to be touched comes while the real function runs. Of the row, what the hook will
+ * compare; none of it for a function of the CPU: its calls may be as short as the hook, and follow
+ * each other so soon that the row is there. */
 static inline void tap_soon(const struct tap_self *self)
 {
     hot_soon_written(&self->thread->ring.head);
-    hot_soon(self->next_row);
-    hot_soon(self->next_row + HOT_LINE);
     hot_soon_written(self->next_record);
 }
 
-/* And the key, for a hook that compares that. */
+static inline void tap_call_soon(void)
+{
+    const char *row = tap_self.next_row;
+    hot_soon(row);
+    hot_soon(row + HOT_LINE);
+}
+
 static inline void tap_key_soon(void)
 {
     const char *row = tap_self.next_row;
+    hot_soon(row + offsetof(struct table_row, next));
     hot_soon(row + offsetof(struct table_row, key));
     hot_soon(row + offsetof(struct table_row, key) + HOT_LINE);
 }

@@ -23,8 +23,6 @@ static void missing(void)
         bool on = tap_enter(caller), valid = on && family##_KEY(&key, element);                    \
         if (on && !valid)                                                                          \
             tap_fail(caller);                                                                      \
-        else if (on)                                                                               \
-            tap_key_soon();                                                                        \
         key.entry = SLOT_##symbol;                                                                 \
         uint64_t start_ticks = valid ? clock_ticks() : 0;                                          \
         real(family##_ARGS);                                                                       \
