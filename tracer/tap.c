@@ -117,6 +117,10 @@ static void forget_parent(void)
     graph_forget();
     cupti_forget();
     nvtx_range_forget();
+    /* Here and not at the start of its own recording, which signal handlers and threads interrupt:
+     * their calls count as dropped. */
+    for (int i = 0; i < LOSS_MAX; i++)
+        atomic_store(&dropped[i], 0);
     if (!tap_is_inert())
         atomic_store(&tap_state, TAP_WANTED);
 }
@@ -160,8 +164,6 @@ static void start(void)
 {
     if (epoch > 0) /* in a fork child of a recorded process */
         thread_reset();
-    for (int i = 0; i < LOSS_MAX; i++)
-        atomic_store(&dropped[i], 0);
     if (!has_handlers)
         install_handlers();
     tap_events = config.events;
