@@ -141,7 +141,8 @@ static void crowd(void)
         int64_t bytes = text_of(i, text, sizeof text);
         do
             plan[i] = create(FAKE_PACK);
-        while (cudnn_plans_set_of(plan[i]) != cudnn_plans_set_of(plan[0]));
+        while (cudnn_plans_hash(plan[i], CUDNN_PLANS_SET_BITS) !=
+               cudnn_plans_hash(plan[0], CUDNN_PLANS_SET_BITS));
         cudnnBackendDestroyDescriptor(plan[i]);
         if (create(FAKE_PLAN) != plan[i])
             exit(83);
