@@ -53,7 +53,7 @@ struct cublas_call {
     uint8_t uplo;  /* enum tilewise_uplo: half of the result */
     uint8_t other; /* what no field holds; not 0: counted, never replayed */
     struct cublas_element element;
-    /* What the arguments do not tell: filled in when the call has returned. */
+    /* What the arguments do not tell: filled in from what is known of the handle. */
     uint16_t math_mode;
     uint8_t scalar, align_a, align_b, align_c;
     uint32_t none; /* 0 */

@@ -151,44 +151,59 @@ static inline void complete(struct cublas_call *c, const struct handle_state *st
     c->align_c = operand_align(c->c);
 }
 
-/* Not the call that was expected, or not recorded as others are. */
-static __attribute__((noinline)) void leave_by_key(const struct gpu_call *call, const void *real,
-                                                   struct cublas_call *c)
+/* A call from the hook's entry to its end. */
+struct product {
+    struct gpu_call gpu;
+    bool is_complete; /* the handle's state was known: it is in `call`, its stream's number here */
+    uint32_t stream;
+    struct cublas_call call;
+};
+
+static HOT_NOT void enter(struct product *p, const void *caller)
 {
-    struct handle_state state = state_of(c->handle, real);
+    p->gpu = gpu_enter(caller);
+    p->is_complete = false;
+}
+
+/* Not the call that was expected, or not recorded as others are. */
+static __attribute__((noinline)) void leave_by_key(struct product *p, const void *real)
+{
+    struct handle_state state = state_of(p->call.handle, real);
     struct gpu_place place = { graph_is_capturing() ? graph_capture_of(state.stream) : 0,
                                state.stream_number };
     struct tilewise_signature key;
-    complete(c, &state);
-    make_key(&key, c);
+    complete(&p->call, &state);
+    make_key(&key, &p->call);
     tap_hold();
-    gpu_add(call, place, &key, 0, 1);
-    tap_learn((const void *)c, &key);
+    gpu_add(&p->gpu, place, &key, 0, 1);
+    tap_learn((const void *)&p->call, &key);
     tap_release();
 }
 
-static __attribute__((noinline)) HOT_TEXT void leave(const struct gpu_call *call, const void *real,
-                                                     struct cublas_call *c)
+static __attribute__((noinline)) HOT_TEXT void leave(struct product *p, const void *real,
+                                                     cublasStatus_t status)
 {
+    p->gpu.end_ticks = clock_ticks();
+    if (__builtin_expect(status != SUCCESS, 0))
+        gpu_fail(&p->gpu);
+    else if (!p->is_complete || !gpu_leave_expected(&p->gpu, p->stream, (const void *)&p->call))
+        leave_by_key(p, real);
+}
+
+/* enter for a thread that is ready. */
+static __attribute__((noinline)) HOT_TEXT void enter_ready(struct product *p, const void *caller)
+{
+    enum { LEAVE_LINES = 8 };
     struct handle_state state;
-    if (handle_get(c->handle, &state)) {
-        complete(c, &state);
-        if (gpu_leave_expected(call, state.stream_number, (const void *)c))
-            return;
-    }
-    leave_by_key(call, real, c);
-}
-
-static HOT_NOT struct gpu_call enter(const void *caller)
-{
-    return gpu_enter(caller);
-}
-
-static __attribute__((noinline)) HOT_TEXT uint64_t enter_ready(void)
-{
-    enum { LEAVE_LINES = 12 };
     hot_text_soon((const void *)leave, LEAVE_LINES);
-    return gpu_enter_ready();
+    p->is_complete = handle_get(p->call.handle, &state);
+    if (__builtin_expect(p->is_complete, 1)) {
+        p->stream = state.stream_number;
+        complete(&p->call, &state);
+    }
+    p->gpu.caller = caller;
+    p->gpu.mode = GPU_RECORD;
+    p->gpu.start_ticks = gpu_enter_ready();
 }
 
 static int64_t element_of(const struct cublas_groups *g, const void *array, int64_t i)
@@ -213,32 +228,32 @@ static struct cublas_call group_of(const struct cublas_call *all, const struct c
 }
 
 /* One record per group; the time of the call in equal parts. */
-static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, const void *real,
-                                                   const struct cublas_call *all,
+static __attribute__((noinline)) void leave_groups(struct product *p, const void *real,
+                                                   cublasStatus_t status,
                                                    const struct cublas_groups *g)
 {
-    struct handle_state state = state_of(all->handle, real);
+    p->gpu.end_ticks = clock_ticks();
+    if (status != SUCCESS) {
+        gpu_fail(&p->gpu);
+        return;
+    }
+    struct handle_state state = state_of(p->call.handle, real);
     struct gpu_place place = { graph_is_capturing() ? graph_capture_of(state.stream) : 0,
                                state.stream_number };
     tap_hold();
     for (int64_t i = 0; i < g->count; i++) {
-        struct cublas_call c = group_of(all, g, i);
+        struct cublas_call c = group_of(&p->call, g, i);
         struct tilewise_signature key;
         complete(&c, &state);
         make_key(&key, &c);
-        gpu_add(call, place, &key, (uint64_t)i, (uint64_t)g->count);
+        gpu_add(&p->gpu, place, &key, (uint64_t)i, (uint64_t)g->count);
     }
     tap_release();
 }
 
-#define CALL(symbol, family, E)                                                                    \
-    &(struct cublas_call)                                                                          \
-    {                                                                                              \
-        .entry = SLOT_##symbol, family##_CALL(E)                                                   \
-    }
-#define LEAVE(symbol, family, I, E) leave(&call, real, CALL(symbol, family, E))
-#define LEAVE_GROUPS(symbol, family, I, E)                                                         \
-    leave_groups(&call, real, CALL(symbol, family, E),                                             \
+#define LEAVE(I) leave(&p, (const void *)(uintptr_t)real, status)
+#define LEAVE_GROUPS(I)                                                                            \
+    leave_groups(&p, (const void *)(uintptr_t)real, status,                                        \
                  &(struct cublas_groups){ trans_a, trans_b, m, n, k, lda, ldb, ldc, group_size,    \
                                           group_count, sizeof(I) == sizeof(int64_t) })
 #define CUBLAS_GEMM_LEAVE            LEAVE
@@ -271,19 +286,15 @@ static __attribute__((noinline)) void leave_groups(const struct gpu_call *call, 
     INLINE cublasStatus_t run_##symbol(const void *caller, __typeof__(&symbol) real,               \
                                        family##_PARAMS(I, E))                                      \
     {                                                                                              \
-        struct gpu_call call = { .caller = caller, .mode = GPU_RECORD };                           \
+        struct product p;                                                                          \
+        p.call = (struct cublas_call){ .entry = SLOT_##symbol, family##_CALL(E) };                 \
         if (gpu_is_ready())                                                                        \
-            call.start_ticks = enter_ready();                                                      \
+            enter_ready(&p, caller);                                                               \
         else                                                                                       \
-            call = enter(caller);                                                                  \
+            enter(&p, caller);                                                                     \
         cublasStatus_t status = real(family##_ARGS);                                               \
-        if (!call.mode)                                                                            \
-            return status;                                                                         \
-        call.end_ticks = clock_ticks();                                                            \
-        if (status == SUCCESS)                                                                     \
-            family##_LEAVE(symbol, family, I, E);                                                  \
-        else                                                                                       \
-            gpu_fail(&call);                                                                       \
+        if (p.gpu.mode)                                                                            \
+            family##_LEAVE(I);                                                                     \
         return status;                                                                             \
     }
 #include "tracer/cublas.def"

@@ -116,6 +116,8 @@ _Static_assert(offsetof(struct plan_words, entry) == TABLE_CALL_ENTRY &&
 struct plan_call {
     struct gpu_call gpu; /* mode GPU_OFF: nothing to do afterwards */
     uint64_t plan;       /* cudnn_plans_number */
+    void *stream;
+    uint32_t stream_number;
     /* `own`, or where the call was expected the one of `row`, in the thread's table. */
     const struct tilewise_signature *key;
     const struct table_row *row; /* else NULL */
@@ -133,35 +135,36 @@ static HOT_NOT void look_up(struct plan_call *p, const void *plan, uint32_t entr
     p->row = NULL;
 }
 
-static HOT_NOT void enter(struct plan_call *p, const void *caller, const void *plan)
+static HOT_STATIC struct sibling get_stream;
+
+static inline void ask_stream(struct plan_call *p, const void *real, const void *handle)
 {
-    p->gpu = gpu_enter(caller);
-    if (p->gpu.mode)
-        look_up(p, plan, SLOT_cudnnBackendExecute);
+    int (*ask)(const void *, void **) = sibling_find(&get_stream, real, "cudnnGetStream");
+    p->stream = NULL;
+    if (__builtin_expect(ask != NULL, 1))
+        ask(handle, &p->stream);
+    p->stream_number = stream_number(p->stream);
 }
 
-static HOT_NOT void leave_by_key(const struct plan_call *p, void *stream, uint32_t number)
+static HOT_NOT void enter(struct plan_call *p, const void *caller, const void *real,
+                          const void *handle, const void *plan)
 {
-    struct gpu_place place = { graph_is_capturing() ? graph_capture_of(stream) : 0, number };
+    p->gpu = gpu_enter(caller);
+    if (!p->gpu.mode)
+        return;
+    ask_stream(p, real, handle);
+    look_up(p, plan, SLOT_cudnnBackendExecute);
+}
+
+static HOT_NOT void leave_by_key(const struct plan_call *p)
+{
+    struct gpu_place place = { graph_is_capturing() ? graph_capture_of(p->stream) : 0,
+                               p->stream_number };
     struct plan_words words = { .plan = p->plan, .entry = SLOT_cudnnBackendExecute };
     tap_hold();
     gpu_add(&p->gpu, place, p->key, 0, 1);
     tap_learn((const void *)&words, p->key);
     tap_release();
-}
-
-static HOT_STATIC struct sibling get_stream;
-
-static __attribute__((noinline)) HOT_TEXT void leave(const struct plan_call *p, const void *real,
-                                                     const void *handle)
-{
-    int (*ask)(const void *, void **) = sibling_find(&get_stream, real, "cudnnGetStream");
-    void *stream = NULL;
-    if (ask)
-        ask(handle, &stream);
-    uint32_t number = stream_number(stream);
-    if (!gpu_leave_row(&p->gpu, number, p->row))
-        leave_by_key(p, stream, number);
 }
 
 /* Only executions have their entry in their words. */
@@ -175,15 +178,14 @@ static inline bool is_of(const struct table_row *row, uint64_t plan)
 }
 
 /* enter for a thread that is ready. */
-static inline void enter_ready(struct plan_call *p, const void *caller, const void *plan)
+static inline void enter_ready(struct plan_call *p, const void *caller, const void *real,
+                               const void *handle, const void *plan)
 {
-    enum { LEAVE_LINES = 8 };
-    hot_text_soon((const void *)leave, LEAVE_LINES);
-    hot_soon(&get_stream);
     hot_soon(stream_near);
     p->gpu.caller = caller;
     p->gpu.mode = GPU_RECORD;
     p->gpu.start_ticks = gpu_enter_ready();
+    ask_stream(p, real, handle);
     p->plan = cudnn_plans_number(plan);
     p->row = tap_expected();
     if (__builtin_expect(p->row && is_of(p->row, p->plan), 1))
@@ -198,17 +200,17 @@ static __attribute__((noinline)) HOT_TEXT cudnnStatus_t follow_cudnnBackendExecu
     struct plan_call p;
     real = __builtin_expect(real != NULL, 1) ? real : RESOLVE(cudnnBackendExecute);
     if (gpu_is_ready())
-        enter_ready(&p, caller, plan);
+        enter_ready(&p, caller, REAL, handle, plan);
     else
-        enter(&p, caller, plan);
+        enter(&p, caller, REAL, handle, plan);
     cudnnStatus_t status = real(CUDNN_EXECUTE_ARGS);
     if (!p.gpu.mode)
         return status;
     p.gpu.end_ticks = clock_ticks();
-    if (status == SUCCESS)
-        leave(&p, REAL, handle);
-    else
+    if (__builtin_expect(status != SUCCESS, 0))
         gpu_fail(&p.gpu);
+    else if (!gpu_leave_row(&p.gpu, p.stream_number, p.row))
+        leave_by_key(&p);
     return status;
 }
 
