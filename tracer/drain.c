@@ -17,6 +17,7 @@ enum {
     PENDING_MAX = TRACE_FRAME_RAW_MAX / 4 * 3,
     RETRY_NS = 2000000000,
     NO_ID = UINT32_MAX, /* in table.writer_id: the file takes no more signatures */
+    NO_ENTRY = UINT32_MAX,
 };
 
 static uint64_t now_ns(void)
@@ -71,7 +72,7 @@ static uint64_t count_seen(void)
         seen += tap_dropped(i);
     for (uint32_t i = 0, n = thread_count(); i < n; i++)
         if (thread_at(i))
-            seen += atomic_load_explicit(&thread_at(i)->seen, memory_order_acquire);
+            seen += thread_seen(thread_at(i));
     return seen;
 }
 
@@ -121,21 +122,27 @@ static uint32_t entry_string(struct drain *d, uint32_t slot)
     return *id;
 }
 
-uint32_t drain_signature(struct drain *d, struct thread *t, uint32_t entry)
+static uint32_t signature_of(struct drain *d, struct table *table, uint32_t entry)
 {
-    uint32_t *known = &t->table.writer_id[entry], id;
+    uint32_t *known = &table->writer_id[entry], id;
     if (*known == 0) {
-        struct tilewise_signature key = *table_key(&t->table, entry);
+        struct tilewise_signature key = *table_key(table, entry);
         key.entry = entry_string(d, key.entry & TAP_ENTRY_MASK);
         *known = writer_signature(d->w, &key, &id) == ST_OK ? id + 1 : NO_ID;
     }
     return *known == NO_ID ? NO_ID : *known - 1;
 }
 
-static struct writer_event event_of(struct thread *t, uint32_t id, struct ring_event e)
+uint32_t drain_signature(struct drain *d, struct thread *t, uint32_t entry)
 {
-    uint64_t start = clock_since_start_ns(e.start_ticks);
-    uint64_t ns = clock_span_ns(ring_duration_ticks(e));
+    return signature_of(d, &t->table, entry);
+}
+
+static struct writer_event event_of(struct thread *t, uint32_t id, uint64_t start_ticks,
+                                    uint64_t duration_ticks)
+{
+    uint64_t start = clock_since_start_ns(start_ticks);
+    uint64_t ns = clock_span_ns(duration_ticks);
     if (start < t->last_start_ns)
         start = t->last_start_ns; /* the clock was measured anew in between */
     t->last_start_ns = start;
@@ -147,14 +154,15 @@ struct run {
     uint32_t thread, stream;
     size_t count;
     struct writer_event event[BATCH];
-    uint32_t entry[BATCH]; /* of the thread's table */
+    uint32_t entry[BATCH]; /* of the thread's table, or NO_ENTRY */
 };
 
 static void tell_phases(struct thread *t, const struct run *run, size_t count)
 {
     for (size_t i = 0; config.nvtx && i < count; i++) {
         uint64_t ns = run->event[i].duration_ns;
-        nvtx_write_calls(t, run->entry[i], &(struct table_phase){ 1, ns, ns, ns });
+        if (run->entry[i] != NO_ENTRY)
+            nvtx_write_calls(t, run->entry[i], &(struct table_phase){ 1, ns, ns, ns });
     }
 }
 
@@ -179,28 +187,64 @@ static void give_events(struct drain *d, struct thread *t, struct run *run)
     d->counters.recorded += count;
 }
 
-static void drain_ring(struct drain *d, struct thread *t, uint32_t number, uint64_t waiting)
+/* Into the run; calls of another stream end it first. */
+static void add_event(struct drain *d, struct thread *t, struct run *run, uint32_t stream,
+                      uint32_t entry, struct writer_event event)
+{
+    if (stream != run->stream || run->count == BATCH)
+        give_events(d, t, run);
+    run->stream = stream;
+    run->entry[run->count] = entry;
+    run->event[run->count++] = event;
+}
+
+static void take_from_ring(struct drain *d, struct thread *t, struct run *run)
+{
+    struct ring_event e = ring_peek(&t->ring, 0);
+    uint32_t entry = ring_entry(e), id = drain_signature(d, t, entry);
+    if (id == NO_ID)
+        lose(d, LOSS_SIGNATURE_CAP, 1);
+    else
+        add_event(d, t, run, ring_stream(e), entry,
+                  event_of(t, id, e.start_ticks, ring_duration_ticks(e)));
+    ring_pop(&t->ring, 1);
+}
+
+/* A call of the journal is in no phase. */
+static void take_from_journal(struct drain *d, struct thread *t, struct journal *j, struct run *run)
+{
+    const struct journal_call *call = journal_peek(j, 0);
+    struct tilewise_signature key;
+    uint32_t stream, id = NO_ID;
+    journal_read(call, &key, &stream);
+    int32_t entry = table_find_next(&j->table, &key);
+    if (entry >= 0)
+        id = signature_of(d, &j->table, (uint32_t)entry);
+    if (id == NO_ID)
+        lose(d, entry == TABLE_NO_MEMORY ? LOSS_NO_MEMORY : LOSS_SIGNATURE_CAP, 1);
+    else
+        add_event(d, t, run, stream, NO_ENTRY,
+                  event_of(t, id, call->start_ticks, call->end_ticks - call->start_ticks));
+    journal_take(j, 1);
+}
+
+/* Of both, in the order in which the calls began. */
+static void drain_thread(struct drain *d, struct thread *t, uint32_t number, uint64_t in_ring,
+                         uint64_t in_journal)
 {
     struct run run = { .thread = number };
-    for (uint64_t done = 0; done < waiting;) {
-        uint64_t n = waiting - done < BATCH ? waiting - done : BATCH;
-        for (uint64_t i = 0; i < n; i++) {
-            struct ring_event e = ring_peek(&t->ring, i);
-            uint32_t id = drain_signature(d, t, ring_entry(e));
-            if (ring_stream(e) != run.stream)
-                give_events(d, t, &run);
-            run.stream = ring_stream(e);
-            if (id == NO_ID)
-                lose(d, LOSS_SIGNATURE_CAP, 1);
-            else {
-                run.entry[run.count] = ring_entry(e);
-                run.event[run.count++] = event_of(t, id, e);
-            }
-        }
-        ring_pop(&t->ring, n);
-        give_events(d, t, &run);
-        done += n;
+    struct journal *j = t->journal;
+    while (in_ring + in_journal > 0) {
+        bool from_ring = in_journal == 0 || (in_ring > 0 && ring_peek(&t->ring, 0).start_ticks <=
+                                                                journal_peek(j, 0)->start_ticks);
+        if (from_ring)
+            take_from_ring(d, t, &run);
+        else
+            take_from_journal(d, t, j, &run);
+        in_ring -= from_ring;
+        in_journal -= !from_ring;
     }
+    give_events(d, t, &run);
 }
 
 uint64_t drain_events(struct drain *d)
@@ -208,10 +252,12 @@ uint64_t drain_events(struct drain *d)
     uint64_t total = 0;
     for (uint32_t i = 0, n = thread_count(); i < n; i++) {
         struct thread *t = thread_at(i);
-        uint64_t waiting = t ? ring_waiting(&t->ring) : 0;
-        if (waiting)
-            drain_ring(d, t, i, waiting);
-        total += waiting;
+        struct journal *j = t ? t->journal : NULL;
+        uint64_t in_ring = t ? ring_waiting(&t->ring) : 0;
+        uint64_t in_journal = j ? journal_waiting(j) : 0;
+        if (in_ring + in_journal > 0)
+            drain_thread(d, t, i, in_ring, in_journal);
+        total += in_ring + in_journal;
     }
     return total;
 }

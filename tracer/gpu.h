@@ -38,7 +38,6 @@ static inline struct gpu_call gpu_enter(const void *caller)
     else if (graph_is_capturing() && tap_enter_unrecorded())
         call.mode = GPU_CAPTURE_ONLY;
     if (call.mode) {
-        tap_key_soon();
         cupti_look();
         tap_self.gpu_call = 0;
         call.start_ticks = clock_ticks();
@@ -57,7 +56,6 @@ static inline uint64_t gpu_enter_ready(void)
 {
     struct tap_self *self = &tap_self;
     tap_enter_ready(self);
-    tap_call_soon();
     self->gpu_call = 0;
     return clock_ticks();
 }

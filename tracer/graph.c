@@ -150,7 +150,7 @@ static int32_t entry_of(const struct tilewise_signature *key)
     launched.flags |= TILEWISE_IN_GRAPH;
     struct thread *taken = counts ? NULL : thread_take(&cause);
     if (taken) {
-        seen_before = atomic_load(&taken->seen);
+        seen_before = thread_seen(taken);
         atomic_store(&counts, taken);
     }
     return counts ? table_find(&counts->table, &launched) : TABLE_NO_MEMORY;
@@ -396,7 +396,7 @@ uint64_t graph_launches(void)
 uint64_t graph_launched_calls(void)
 {
     const struct thread *own = atomic_load_explicit(&counts, memory_order_acquire);
-    return own ? atomic_load_explicit(&own->seen, memory_order_relaxed) - seen_before : 0;
+    return own ? thread_seen(own) - seen_before : 0;
 }
 
 uint64_t graph_nodes(void)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "tracer/hot.h"
+#include "tracer/pass.h"
 
 struct handle_state {
     void *stream;
@@ -46,12 +47,17 @@ static inline uint64_t handle_owner(const void *handle)
     return (uint64_t)(uintptr_t)handle >> 1 << HANDLE_OWNER_SHIFT;
 }
 
-enum { HANDLE_NEAR_BITS = 4 };
+enum { HANDLE_NEAR_BITS = PASS_HANDLE_BITS };
+_Static_assert(sizeof(struct handle_entry) == 1 << PASS_HANDLE_BYTES_LOG2 &&
+                   offsetof(struct handle_entry, name) == 0 &&
+                   offsetof(struct handle_entry, version) == PASS_HANDLE_STATE &&
+                   offsetof(struct handle_entry, modes) == PASS_HANDLE_STATE + sizeof(uint64_t),
+               "pass_entry.S");
 extern HOT_DATA struct handle_entry handle_near[1 << HANDLE_NEAR_BITS];
 
 static inline struct handle_entry *handle_near_of(const void *handle)
 {
-    return &handle_near[(uint32_t)(uintptr_t)handle * 0x9e3779b1u >> (32 - HANDLE_NEAR_BITS)];
+    return &handle_near[(uint32_t)(uintptr_t)handle * PASS_HANDLE_HASH >> (32 - HANDLE_NEAR_BITS)];
 }
 
 static inline bool handle_is_named(const struct handle_entry *e, const void *handle)
@@ -68,6 +74,22 @@ static inline struct handle_entry *handle_find(const void *handle)
     return __builtin_expect(handle_is_named(near, handle), 1) ? near : handle_find_far(handle);
 }
 
+static inline bool handle_is_owner(const void *handle, uint64_t modes)
+{
+    return modes >> HANDLE_OWNER_SHIFT == handle_owner(handle) >> HANDLE_OWNER_SHIFT;
+}
+
+/* What the bytes of an entry from `version` on tell, but for the stream's address. False: they are
+ * another handle's. */
+static inline bool handle_read(const void *handle, const uint64_t bytes[2],
+                               struct handle_state *out)
+{
+    *out = (struct handle_state){ .stream_number = (uint32_t)(bytes[0] >> 32),
+                                  .math_mode = (uint16_t)(bytes[1] >> HANDLE_MATH_MODE_SHIFT),
+                                  .pointer_mode = bytes[1] & 1 };
+    return handle_is_owner(handle, bytes[1]);
+}
+
 static inline bool handle_get(const void *handle, struct handle_state *out)
 {
     struct handle_entry *e = handle ? handle_find(handle) : NULL;
@@ -81,7 +103,7 @@ static inline bool handle_get(const void *handle, struct handle_state *out)
     out->math_mode = (uint16_t)(modes >> HANDLE_MATH_MODE_SHIFT);
     out->pointer_mode = modes & 1;
     /* Another handle may have taken the place meanwhile. */
-    return is_mine && modes >> HANDLE_OWNER_SHIFT == handle_owner(handle) >> HANDLE_OWNER_SHIFT &&
+    return is_mine && handle_is_owner(handle, modes) &&
            atomic_load_explicit(&e->version, memory_order_relaxed) == version;
 }
 

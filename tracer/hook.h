@@ -44,6 +44,35 @@
     HOOK_BOUNDS(result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))
 #define HOOK_LIST(...) __VA_ARGS__
 
+/* Of a function that changes what a handle does later. It is no work and is not recorded; once it
+ * did its work (status `success`), `tell` says so. Hosts call it again and again with what is there
+ * already: then (`is_idle`) the real function returns to the caller. Needs tap.h and hot.h. */
+#define HOOK_SETTER(result, success, symbol, parameters, arguments, is_idle, tell)                 \
+    HOOK HOT_TEXT result symbol(parameters);                                                       \
+    INLINE result run_##symbol(const void *caller, __typeof__(&symbol) real, parameters)           \
+    {                                                                                              \
+        (void)caller;                                                                              \
+        result status = real(arguments);                                                           \
+        if (status == (success))                                                                   \
+            tell;                                                                                  \
+        return status;                                                                             \
+    }                                                                                              \
+    static HOT_NOT HOT_TEXT result told_##symbol(parameters, const void *caller,                   \
+                                                 __typeof__(&symbol) real)                         \
+    {                                                                                              \
+        real = real ? real : (__typeof__(real))slot_resolve(SLOT_##symbol, caller);                \
+        return run_##symbol(caller, real, arguments);                                              \
+    }                                                                                              \
+    result symbol(parameters)                                                                      \
+    {                                                                                              \
+        const void *caller = CALLER;                                                               \
+        __typeof__(&symbol) real = slot_first_real(SLOT_##symbol, caller);                         \
+        if (__builtin_expect(!real || (!(is_idle) && !tap_is_inert()), 0))                         \
+            return told_##symbol(arguments, caller, real);                                         \
+        return real(arguments);                                                                    \
+    }                                                                                              \
+    HOOK_BOUNDS(result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))
+
 /* The wrap file's slot_hooks: HOOK_TABLE(name), a HOOK_ROW for each of its rows, HOOK_TABLE_END. A
  * switch and not an array of addresses: those would be relocated when the shim is loaded, in every
  * process. Exported hooks do not stand in it for the same reason: nobody asks for one by its slot,

@@ -4,9 +4,9 @@
  * finds the caches full of other things, and what it costs is lines and pages touched, not
  * instructions:
  *   - HOT_DATA: variables that every call reads lie together;
- *   - HOT_TEXT: so do the functions that it runs;
- *   - hot_soon, ...: have lines brought in while the real function runs.
- * Each of the two begins with a page, because what is aligned so is linked first (CMakeLists.txt).
+ *   - HOT_TEXT: so do the functions that it runs.
+ * Nothing is fetched ahead: on the processors of GPU servers that took longer than it saved. Each
+ * of the two begins with a page, because what is aligned so is linked first (CMakeLists.txt).
  * Declarations are marked too: so the compiler knows that they are ours, and near.
  */
 #ifndef TILEWISE_TRACER_HOT_H
@@ -18,28 +18,9 @@ enum { HOT_LINE = 64, HOT_PAGE = 4096 };
 #define HOT_STATIC __attribute__((section("tilewise_hot")))
 #define HOT_DATA   HOT_STATIC __attribute__((visibility("hidden")))
 
-#define HOT_TEXT __attribute__((section("tilewise_text")))
+#define HOT_TEXT __attribute__((section("tilewise_text"), aligned(HOT_LINE)))
 
 /* What is rarely called from there lies elsewhere. */
 #define HOT_NOT __attribute__((noinline, cold))
-
-/* No access: any address will do. */
-static inline void hot_soon(const void *address)
-{
-    __builtin_prefetch(address, 0, 3);
-}
-
-static inline void hot_soon_written(const void *address)
-{
-    __builtin_prefetch(address, 1, 3);
-}
-
-/* Into the second level: the first one is for the real function. A few lines: more than can be
- * under way at once would be waited for. */
-static inline void hot_text_soon(const void *function, int lines)
-{
-    for (int i = 0; i < lines; i++)
-        __builtin_prefetch((const char *)function + i * HOT_LINE, 0, 2);
-}
 
 #endif

@@ -162,7 +162,7 @@ static void leave_phase(struct nvtx_thread *t, unsigned number, uint64_t start_n
 static uint64_t calls_so_far(void)
 {
     const struct thread *t = tap_self.thread;
-    return t ? atomic_load_explicit(&t->seen, memory_order_relaxed) : 0;
+    return t ? thread_seen(t) : 0;
 }
 
 /* An operator is a call: recording begins with it if with nothing else. */

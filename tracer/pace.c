@@ -19,7 +19,7 @@ static uint64_t calls_now(void)
     uint64_t calls = 0;
     for (uint32_t i = 0, n = thread_count(); i < n; i++)
         if (thread_at(i))
-            calls += atomic_load_explicit(&thread_at(i)->seen, memory_order_relaxed);
+            calls += thread_seen(thread_at(i));
     return calls;
 }
 

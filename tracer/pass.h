@@ -1,13 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What pass_entry.S knows of slot.h and tap.h.
+ * What pass_entry.S knows of slot.h, tap.h, handle.h and journal.h, which hold these against their
+ * structures, and of the argument lists of cublas.h.
  */
 #ifndef TILEWISE_TRACER_PASS_H
 #define TILEWISE_TRACER_PASS_H
+
+/* Does it write calls to journals? */
+#if defined(__x86_64__)
+#define PASS_HAS_JOURNAL 1
+#else
+#define PASS_HAS_JOURNAL 0
+#endif
 
 #define PASS_SLOT_BYTES 24
 #define PASS_SLOT_RANGE 8
 #define PASS_SLOT_REAL  16
 #define PASS_STATE_ON   4 /* recording is off below it */
+
+#define PASS_SELF_EPOCH    8
+#define PASS_SELF_STATE    12 /* 4 bytes: not 0 in a call, in a phase, or without a record */
+#define PASS_SELF_GPU_CALL 20
+#define PASS_SELF_ROOM     36
+#define PASS_SELF_NEXT     48
+#define PASS_SELF_JOURNAL  56
+
+#define PASS_HANDLE_HASH       0x9e3779b1
+#define PASS_HANDLE_BITS       4
+#define PASS_HANDLE_BYTES_LOG2 5
+#define PASS_HANDLE_STATE      16
+
+#define PASS_CALL_BYTES  256
+#define PASS_CALL_END    8
+#define PASS_CALL_HANDLE 16
+#define PASS_CALL_SLOT   32
+#define PASS_CALL_WORDS  40
+
+/* How many arguments of a family come on the stack, where six come in registers. */
+#define CUBLAS_GEMM_EX_STACK         13
+#define CUBLAS_GEMM_STRIDED_EX_STACK 17
+#define CUBLAS_GEMM_STACK            8
+#define CUBLAS_GEMM_STRIDED_STACK    12
 
 #endif

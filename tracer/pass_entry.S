@@ -3,6 +3,10 @@
  * Hooks of cuBLAS's products. While there is nothing to record, a jump to the real function: which a
  * compiler would not make of a call with so many arguments. Else a jump to hook_SYMBOL, which finds
  * everything as the caller left it.
+ *
+ * The hot ones do without that for most calls. What a recorded call costs between others of the
+ * host is lines, of code above all, so they make the real call themselves, with all arguments
+ * copied, into the thread's journal too.
  */
 #include "tracer/pass.h"
 
@@ -14,28 +18,172 @@
 
 #if defined(__x86_64__)
 
-.macro pass name, row
+#define SLOT(row, offset) slot_first + row * PASS_SLOT_BYTES + offset(%rip)
+
+/* %rax: the real function; to `other` where that is not known for this caller. */
+.macro find_real row, other
+    movq SLOT(\row, PASS_SLOT_REAL), %rax
+    testq %rax, %rax
+    je \other
+    movq (%rsp), %r11 /* who calls */
+    subq SLOT(\row, 0), %r11
+    cmpq SLOT(\row, PASS_SLOT_RANGE), %r11
+    jae \other
+.endm
+
+.macro begin name
     .globl \name
     .type \name, @function
     .balign 64
 \name:
     .cfi_startproc
     endbr64
-    movq slot_first + \row * PASS_SLOT_BYTES + PASS_SLOT_REAL(%rip), %rax
-    testq %rax, %rax
-    je 1f
-    movq (%rsp), %r11 /* who calls */
-    subq slot_first + \row * PASS_SLOT_BYTES(%rip), %r11
-    cmpq slot_first + \row * PASS_SLOT_BYTES + PASS_SLOT_RANGE(%rip), %r11
-    jae 1f
+.endm
+
+.macro end name
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+.macro pass name, row
+    begin \name
+    find_real \row, 1f
     cmpl $PASS_STATE_ON, tap_state(%rip)
     jge 1f
     cmpl $0, graph_captures(%rip)
     jne 1f
     jmp *%rax
 1:  jmp hook_\name
-    .cfi_endproc
-    .size \name, . - \name
+    end \name
+.endm
+
+/* Offsets in a call of the journal, from its middle: so they fit into a byte. */
+#define CALL(offset) (offset) - PASS_CALL_BYTES / 2(%rbx)
+#define WORD(i)      CALL(PASS_CALL_WORDS + 8 * (i))
+/* The caller's i-th word on the stack, behind %rbx and the return address. */
+#define STACK(i) 16 + 8 * (i)(%rsp)
+#define SELF(offset) %fs:offset(%r10)
+
+/* `stack`: words of arguments there. */
+.macro journal name, row, stack
+    begin \name
+    find_real \row, 7f
+    /* The handle's place, if it is its own. */
+    imull $PASS_HANDLE_HASH, %edi, %r11d
+    shrl $32 - PASS_HANDLE_BITS, %r11d
+    shll $PASS_HANDLE_BYTES_LOG2, %r11d
+    leaq handle_near(%rip), %r10
+    addq %r10, %r11
+    cmpq %rdi, (%r11)
+    jne 7f
+    movups PASS_HANDLE_STATE(%r11), %xmm0
+    /* Is this thread recorded, outside of all hooks, and nothing else to be done? */
+    movq tap_self_offset(%rip), %r10
+    movl tap_epoch(%rip), %r11d
+    xorl SELF(PASS_SELF_EPOCH), %r11d
+    orb cupti_is_due(%rip), %r11b
+    orl SELF(PASS_SELF_STATE), %r11d
+    orl graph_captures(%rip), %r11d
+    jne 6f
+    movb $1, SELF(PASS_SELF_STATE) /* from here on, a signal handler's calls are dropped */
+    cmpl %r11d, SELF(PASS_SELF_ROOM)
+    je 5f
+    pushq %rbx
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbx, 0
+    movq SELF(PASS_SELF_NEXT), %rbx
+    movl %r11d, SELF(PASS_SELF_GPU_CALL) /* 0 */
+    subq $-PASS_CALL_BYTES / 2, %rbx
+    movups %xmm0, CALL(PASS_CALL_HANDLE)
+    movq $\row, CALL(PASS_CALL_SLOT)
+    movq %rdi, WORD(0)
+    movq %rsi, WORD(1)
+    movq %rdx, WORD(2)
+    movq %rcx, WORD(3)
+    movq %r8, WORD(4)
+    movq %r9, WORD(5)
+    movq %rax, %r11
+    rdtsc
+    shlq $32, %rdx
+    orq %rdx, %rax
+    movq %rax, CALL(0)
+    movq WORD(2), %rdx
+    .set i, 0
+    .rept \stack / 2
+    movups STACK(i), %xmm0
+    movups %xmm0, WORD(6 + i)
+    .set i, i + 2
+    .endr
+    .if \stack & 1
+    movq STACK(i), %rax
+    movq %rax, WORD(6 + i)
+    pushq %rax /* for the alignment */
+    .cfi_adjust_cfa_offset 8
+    .endif
+    /* The last one is always at the same distance from the top. */
+    .rept \stack
+    pushq 8 * (\stack + (\stack & 1) + 1)(%rsp)
+    .cfi_adjust_cfa_offset 8
+    .endr
+    callq *%r11
+    addq $8 * (\stack + (\stack & 1)), %rsp
+    .cfi_adjust_cfa_offset -8 * (\stack + (\stack & 1))
+    movl %eax, %ecx
+    rdtsc
+    shlq $32, %rdx
+    orq %rdx, %rax
+    movq tap_self_offset(%rip), %r10
+    testl %ecx, %ecx
+    jne 4f
+    movq %rax, CALL(PASS_CALL_END)
+    cmpl $0, SELF(PASS_SELF_GPU_CALL)
+    jne 3f
+    /* Told, and then counted: a signal handler finds the recorder busy until the end. */
+    movq SELF(PASS_SELF_JOURNAL), %r11
+    subq $-PASS_CALL_BYTES / 2, %rbx
+    movq %rbx, SELF(PASS_SELF_NEXT)
+    decl SELF(PASS_SELF_ROOM)
+    movq %rbx, (%r11)
+    /* The writer has read what lies there: its lines are on another processor. Soon enough, they
+     * come while the host does something else; a store that misses is waited for by the next lock
+     * that the library takes. */
+    prefetchw (%rbx)
+    prefetchw 64(%rbx)
+    prefetchw 128(%rbx)
+    movb $0, SELF(PASS_SELF_STATE)
+    movl %ecx, %eax
+    popq %rbx
+    .cfi_remember_state
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %rbx
+    ret
+    .cfi_restore_state
+3:  leaq -PASS_CALL_BYTES / 2(%rbx), %rdi
+    callq journal_call_launched
+    xorl %eax, %eax
+    popq %rbx
+    .cfi_remember_state
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %rbx
+    ret
+    .cfi_restore_state
+4:  movl %ecx, %ebx
+    movq 8(%rsp), %rdi
+    callq tap_fail
+    movl %ebx, %eax
+    popq %rbx
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %rbx
+    ret
+5:  movb $0, SELF(PASS_SELF_STATE)
+    jmp hook_\name
+6:  cmpl $PASS_STATE_ON, tap_state(%rip)
+    jge 7f
+    cmpl $0, graph_captures(%rip)
+    jne 7f
+    jmp *%rax
+7:  jmp hook_\name
+    end \name
 .endm
 
 #elif defined(__aarch64__)
@@ -77,7 +225,12 @@
 /* Linked first: the section begins with a page. */
     .section tilewise_text, "ax", %progbits
     .balign 4096
-#define ROW(family, symbol, ...)     .text; pass symbol, row_##symbol;
+#define ROW(family, symbol, ...) .text; pass symbol, row_##symbol;
+#if !PASS_HAS_JOURNAL
 #define HOT_ROW(family, symbol, ...) .section tilewise_text, "ax", %progbits; pass symbol, row_##symbol;
+#else
+#define HOT_ROW(family, symbol, ...) \
+    .section tilewise_text, "ax", %progbits; journal symbol, row_##symbol, family##_STACK;
+#endif
 #include "tracer/cublas.def"
     .section .note.GNU-stack, "", %progbits

@@ -21,6 +21,7 @@ enum { START_WAITS = 50, START_WAIT_NS = 100000 };
 __thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
 HOT_DATA _Atomic uint32_t tap_epoch = TAP_OFF;
 HOT_DATA bool tap_events;
+HOT_DATA int64_t tap_self_offset;
 HOT_DATA _Atomic int tap_state = TAP_UNLOADED;
 
 static uint32_t epoch;
@@ -137,6 +138,7 @@ static void parent_goes_on(void)
 __attribute__((constructor)) static void load(int argc, char **argv, char **environment)
 {
     bool wanted = config_load(environment, argc > 0 ? argv[0] : NULL);
+    tap_self_offset = (const char *)&tap_self - (const char *)__builtin_thread_pointer();
     pthread_atfork(elf_fork_begin, parent_goes_on, wanted ? forget_parent : child_goes_on);
     atomic_store(&tap_state, wanted ? TAP_WANTED : TAP_INERT);
 }
@@ -182,7 +184,8 @@ static bool attach(struct tap_self *self)
     enum loss_cause cause = LOSS_START;
     struct thread *thread = thread_take(&cause);
     self->thread = thread;
-    self->loss = (uint8_t)cause;
+    self->loss = thread ? 0 : (uint8_t)cause;
+    self->journal_room = 0;
     if (!thread)
         return true; /* leave counts the drop; the next call tries again */
     self->epoch = epoch;
@@ -281,7 +284,24 @@ void tap_record(struct thread *t, const struct tilewise_signature *key, uint64_t
     struct ring_event event = { start_ticks, ring_pack(duration_ticks, stream, (uint32_t)entry) };
     if (!tap_events || !ring_push(&t->ring, event))
         tap_record_untimed(t, (uint32_t)entry, clock_span_ns(duration_ticks));
-    tap_expect(self, t);
+}
+
+HOT_NOT void tap_open_journal(void)
+{
+    struct tap_self *self = &tap_self;
+    struct thread *t = self->thread;
+    struct journal *j = t ? atomic_load_explicit(&t->journal, memory_order_relaxed) : NULL;
+    self->journal_room = 0;
+    if (!PASS_HAS_JOURNAL || !t || !tap_events)
+        return;
+    if (!j) {
+        j = journal_make();
+        atomic_store_explicit(&t->journal, j, memory_order_release);
+    }
+    if (!j)
+        return;
+    self->journal = j;
+    self->journal_room = journal_room(j, &self->journal_next);
 }
 
 void tap_fail(const void *caller)

@@ -55,18 +55,27 @@ enum tap_phase {
 struct tap_self {
     _Alignas(HOT_LINE) struct thread *thread; /* NULL: no record, count the call as dropped[loss] */
     uint32_t epoch;
-    uint8_t phase, loss;
-    uint8_t nvtx_phase; /* number of the innermost phase; 0: none is open */
+    uint8_t phase, loss; /* loss: 0 with a record */
+    uint8_t nvtx_phase;  /* number of the innermost phase; 0: none is open */
     /* Of the hooked call: its number in launches.h, once it launches something while a window is
      * open. Of the launch that this thread is in: see cupti.c. */
     uint8_t gpu_depth;
     bool gpu_is_captured, gpu_is_first, gpu_is_kernel, gpu_is_unclear;
     uint32_t gpu_call, gpu_window, gpu_nodes, gpu_correlation;
+    uint32_t journal_room;    /* calls that fit into the thread's journal at journal_next */
     struct nvtx_thread *nvtx; /* open ranges, NULL before the first one: nvtx_range.c */
-    /* What the next call is expected to touch. Never read: it may be gone. */
-    const char *next_row, *next_record;
+    struct journal_call *journal_next;
+    struct journal *journal;
 };
 _Static_assert(sizeof(struct tap_self) == HOT_LINE, "one line");
+_Static_assert(offsetof(struct tap_self, epoch) == PASS_SELF_EPOCH &&
+                   offsetof(struct tap_self, phase) == PASS_SELF_STATE &&
+                   offsetof(struct tap_self, gpu_depth) == PASS_SELF_STATE + 3 &&
+                   offsetof(struct tap_self, gpu_call) == PASS_SELF_GPU_CALL &&
+                   offsetof(struct tap_self, journal_room) == PASS_SELF_ROOM &&
+                   offsetof(struct tap_self, journal_next) == PASS_SELF_NEXT &&
+                   offsetof(struct tap_self, journal) == PASS_SELF_JOURNAL,
+               "pass_entry.S");
 
 extern __thread struct tap_self tap_self
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -76,6 +85,8 @@ extern __thread struct tap_self tap_self
 enum { TAP_OFF = 0x7fffffff };
 extern HOT_DATA _Atomic uint32_t tap_epoch;
 extern HOT_DATA bool tap_events; /* record events, not only counts */
+/* Where tap_self lies from the thread pointer; 0 before our constructor has run. */
+extern HOT_DATA int64_t tap_self_offset;
 
 bool tap_enter_slow(const void *caller);
 void tap_drop(enum loss_cause cause);
@@ -89,30 +100,6 @@ bool tap_is_paused(void);
 /* Between enter and leave: the library will refuse this call. */
 void tap_fail(const void *caller);
 
-/* What is expected to be touched comes while the real function runs. Of the row, what the hook will
- * compare; none of it for a function of the CPU: its calls may be as short as the hook, and follow
- * each other so soon that the row is there. */
-static inline void tap_soon(const struct tap_self *self)
-{
-    hot_soon_written(&self->thread->ring.head);
-    hot_soon_written(self->next_record);
-}
-
-static inline void tap_call_soon(void)
-{
-    const char *row = tap_self.next_row;
-    hot_soon(row);
-    hot_soon(row + HOT_LINE);
-}
-
-static inline void tap_key_soon(void)
-{
-    const char *row = tap_self.next_row;
-    hot_soon(row + offsetof(struct table_row, next));
-    hot_soon(row + offsetof(struct table_row, key));
-    hot_soon(row + offsetof(struct table_row, key) + HOT_LINE);
-}
-
 /* Is this thread recorded, and outside of all hooks? */
 static inline bool tap_is_ready(const struct tap_self *self)
 {
@@ -125,7 +112,6 @@ static inline bool tap_is_ready(const struct tap_self *self)
 static inline void tap_enter_ready(struct tap_self *self)
 {
     self->phase = TAP_IN_CALL;
-    tap_soon(self);
 }
 
 /* False: make the real call and nothing else. `caller`: where the hook returns to. */
@@ -178,13 +164,6 @@ static inline void tap_release(void)
     tap_self.phase = TAP_OUTSIDE;
 }
 
-/* Where the next record will lie. */
-static inline void tap_expect(struct tap_self *self, const struct thread *t)
-{
-    self->next_row = (const char *)t->table.expected;
-    self->next_record = (const char *)ring_next(&t->ring);
-}
-
 void tap_record_untimed(struct thread *t, uint32_t entry, uint64_t ns);
 
 /* The row of the call that is expected next; NULL: none, or rows are not the way now. */
@@ -207,7 +186,6 @@ static inline void tap_add_row(uint64_t start_ticks, uint64_t duration_ticks, ui
     if (__builtin_expect(!ring_push(&t->ring, event), 0))
         tap_record_untimed(t, entry, clock_span_ns(duration_ticks));
     table_expect_next(&t->table, entry);
-    tap_expect(self, t);
     tap_release();
 }
 
@@ -221,6 +199,9 @@ static inline bool tap_add_expected(const struct table_call *call, uint64_t star
     tap_add_row(start_ticks, duration_ticks, stream);
     return true;
 }
+
+/* In a call: this thread may write its next calls into its journal. */
+void tap_open_journal(void);
 
 /* While held: the call that was added last is this one in the words of the rows. */
 static inline void tap_learn(const struct table_call *call, const struct tilewise_signature *key)

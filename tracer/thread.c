@@ -57,16 +57,26 @@ struct thread *thread_at(uint32_t i)
     return atomic_load_explicit(&pool[i], memory_order_acquire);
 }
 
-static void unmap(struct thread *t)
+static void unmap_table(struct table *table)
 {
     for (int i = 0; i < TABLE_CHUNKS; i++) {
-        if (t->table.chunk[i].rows)
-            munmap(t->table.chunk[i].rows, sizeof *t->table.chunk[i].rows);
-        if (t->table.chunk[i].counts)
-            munmap(t->table.chunk[i].counts, sizeof *t->table.chunk[i].counts);
+        if (table->chunk[i].rows)
+            munmap(table->chunk[i].rows, sizeof *table->chunk[i].rows);
+        if (table->chunk[i].counts)
+            munmap(table->chunk[i].counts, sizeof *table->chunk[i].counts);
     }
-    if (t->table.phases)
-        munmap(t->table.phases, sizeof *t->table.phases);
+    if (table->phases)
+        munmap(table->phases, sizeof *table->phases);
+}
+
+static void unmap(struct thread *t)
+{
+    struct journal *j = t->journal;
+    unmap_table(&t->table);
+    if (j) {
+        unmap_table(&j->table);
+        munmap(j, sizeof *j);
+    }
     munmap(t, sizeof *t);
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "tracer/hot.h"
+#include "tracer/journal.h"
 #include "tracer/ring.h"
 #include "tracer/table.h"
 #include "traces/counters.h"
@@ -22,12 +23,13 @@ enum { THREAD_MAX = 4096 };
 
 struct thread {
     _Alignas(HOT_LINE) struct ring ring; /* it ends with what a call needs of it */
-    /* Calls that came to be recorded, whatever became of them. */
+    /* Calls that came to be recorded, whatever became of them, but for those of the journal. */
     _Atomic uint64_t seen;
     _Atomic uint64_t untimed; /* calls in the table's counts */
     struct table table;       /* it begins with what a call needs of it */
     _Atomic bool owned;
-    uint32_t number; /* thread_at(number) is this one */
+    uint32_t number;                 /* thread_at(number) is this one */
+    struct journal *_Atomic journal; /* NULL before its first call */
     _Atomic uint64_t failed;
     _Atomic uint64_t dropped[LOSS_MAX];
     uint64_t untimed_written; /* the writer's */
@@ -51,6 +53,13 @@ struct thread *thread_at(uint32_t i);
 
 /* Forget everything: in a fork child, which must not write its parent's events again. */
 void thread_reset(void);
+
+/* All calls that came to be recorded; any thread. */
+static inline uint64_t thread_seen(const struct thread *t)
+{
+    const struct journal *j = atomic_load_explicit(&t->journal, memory_order_acquire);
+    return atomic_load_explicit(&t->seen, memory_order_acquire) + (j ? journal_seen(j) : 0);
+}
 
 /* One writer, any reader: the owner adds to its own counter. */
 static inline void thread_add(_Atomic uint64_t *counter)

@@ -3,6 +3,8 @@
  * The hooks of cuBLAS: every row of cublas.def is recorded when the library accepted it, every row
  * of cublas_state.def is remembered for its handle.
  */
+#include <string.h>
+
 #include "tracer/cublas.h"
 #include "tracer/elf.h"
 #include "tracer/gpu.h"
@@ -193,9 +195,7 @@ static __attribute__((noinline)) HOT_TEXT void leave(struct product *p, const vo
 /* enter for a thread that is ready. */
 static __attribute__((noinline)) HOT_TEXT void enter_ready(struct product *p, const void *caller)
 {
-    enum { LEAVE_LINES = 8 };
     struct handle_state state;
-    hot_text_soon((const void *)leave, LEAVE_LINES);
     p->is_complete = handle_get(p->call.handle, &state);
     if (__builtin_expect(p->is_complete, 1)) {
         p->stream = state.stream_number;
@@ -204,6 +204,8 @@ static __attribute__((noinline)) HOT_TEXT void enter_ready(struct product *p, co
     p->gpu.caller = caller;
     p->gpu.mode = GPU_RECORD;
     p->gpu.start_ticks = gpu_enter_ready();
+    if (__builtin_expect(tap_self.journal_room == 0, 0))
+        tap_open_journal();
 }
 
 static int64_t element_of(const struct cublas_groups *g, const void *array, int64_t i)
@@ -300,42 +302,105 @@ static __attribute__((noinline)) void leave_groups(struct product *p, const void
 #include "tracer/cublas.def"
 #undef ROW
 
-/* A product mostly follows, about a microsecond later: this one. */
-static inline void product_soon(void)
+#if PASS_HAS_JOURNAL
+
+/* What a row makes of its arguments, with the result behind them. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define ROW(...)
+#define HOT_ROW(family, symbol, I, E)                                                              \
+    static void describe_##symbol(family##_PARAMS(I, E), struct cublas_call *out)                  \
+    {                                                                                              \
+        *out = (struct cublas_call){ .entry = SLOT_##symbol, family##_CALL(E) };                   \
+    }
+#include "tracer/cublas.def"
+#undef ROW
+#undef HOT_ROW
+#pragma GCC diagnostic pop
+
+/* Each argument is a word, and more words than a function takes do it no harm. */
+typedef void description(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                         uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                         uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                         uint64_t, uint64_t, uint64_t);
+
+enum { REGISTERS = 6 };
+
+static void describe(const struct journal_call *j, struct cublas_call *call)
 {
-    enum { ENTER_LINES = 2, HOOK_LINES = 12 };
-    if (tap_is_off())
+    description *of = NULL;
+    uint64_t w[JOURNAL_WORDS];
+    int words = 0;
+    switch (j->slot) {
+#define ROW(...)
+#define HOT_ROW(family, symbol, I, E)                                                              \
+    case SLOT_##symbol:                                                                            \
+        of = (description *)(void (*)(void))describe_##symbol;                                     \
+        words = REGISTERS + family##_STACK;                                                        \
+        break;
+#include "tracer/cublas.def"
+#undef ROW
+#undef HOT_ROW
+    default:
+        *call = (struct cublas_call){ .op = TILEWISE_OP_OTHER, .other = 1 };
         return;
-    hot_text_soon((const void *)hook_cublasGemmEx, HOOK_LINES);
-    hot_text_soon((const void *)enter_ready, ENTER_LINES);
+    }
+    memcpy(w, j->word, sizeof w);
+    w[words] = (uintptr_t)call;
+    of(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13],
+       w[14], w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23]);
+}
+
+#else
+
+static void describe(const struct journal_call *j, struct cublas_call *call)
+{
+    (void)j;
+    *call = (struct cublas_call){ .op = TILEWISE_OP_OTHER, .other = 1 };
+}
+
+#endif
+
+/* What another handle wrote over is the state that a handle is made with, if nothing else is known.
+ */
+void journal_read(const struct journal_call *j, struct tilewise_signature *key, uint32_t *stream)
+{
+    struct cublas_call call;
+    struct handle_state state;
+    describe(j, &call);
+    if (!handle_read(call.handle, j->handle, &state) && !handle_get(call.handle, &state))
+        state = (struct handle_state){ 0 };
+    complete(&call, &state);
+    make_key(key, &call);
+    *stream = state.stream_number;
+}
+
+/* Called by pass_entry.S: a call that launched something in a window of GPU time, and so has a
+ * number. */
+void journal_call_launched(const struct journal_call *j);
+void journal_call_launched(const struct journal_call *j)
+{
+    struct product p = {
+        .gpu = { .start_ticks = j->start_ticks, .end_ticks = j->end_ticks, .mode = GPU_RECORD }
+    };
+    describe(j, &p.call);
+    leave_by_key(&p, NULL);
 }
 
 /* What the setters tell, for handles that are known; the others are asked when they are used. And
  * when they tell nothing that is new. */
 #define CUBLAS_SET_STREAM_TOLD       handle_set_stream(handle, stream)
 #define CUBLAS_SET_STREAM_IDLE       handle_has_stream(handle, stream)
-#define CUBLAS_SET_STREAM_SOON       product_soon()
 #define CUBLAS_SET_POINTER_MODE_TOLD handle_set_pointer_mode(handle, (int)mode != 0)
 #define CUBLAS_SET_POINTER_MODE_IDLE handle_has_pointer_mode(handle, (int)mode != 0)
-#define CUBLAS_SET_POINTER_MODE_SOON (void)0
 #define CUBLAS_SET_MATH_MODE_TOLD    handle_set_math_mode(handle, (uint16_t)(int)mode)
 #define CUBLAS_SET_MATH_MODE_IDLE    handle_has_math_mode(handle, (uint16_t)(int)mode)
-#define CUBLAS_SET_MATH_MODE_SOON    (void)0
 #define CUBLAS_DESTROY_TOLD          handle_forget(handle)
 #define CUBLAS_DESTROY_IDLE          false
-#define CUBLAS_DESTROY_SOON          (void)0
 
 #define ROW(family, symbol)                                                                        \
-    HOOK HOT_TEXT cublasStatus_t symbol(family##_PARAMS);                                          \
-    INLINE cublasStatus_t run_##symbol(const void *caller, __typeof__(&symbol) real,               \
-                                       family##_PARAMS)                                            \
-    {                                                                                              \
-        (void)caller;                                                                              \
-        cublasStatus_t status = real(family##_ARGS);                                               \
-        if (status == SUCCESS)                                                                     \
-            family##_TOLD;                                                                         \
-        return status;                                                                             \
-    }
+    HOOK_SETTER(cublasStatus_t, SUCCESS, symbol, HOOK_LIST(family##_PARAMS),                       \
+                HOOK_LIST(family##_ARGS), family##_IDLE, family##_TOLD)
 #include "tracer/cublas_state.def"
 #undef ROW
 
@@ -350,26 +415,6 @@ static inline void product_soon(void)
 #include "tracer/cublas.def"
 #undef ROW
 #undef DEFINE
-/* Of a setter: when it tells nothing that is new, the real function returns to the caller. */
-#define ROW(family, symbol)                                                                        \
-    static HOT_NOT HOT_TEXT cublasStatus_t told_##symbol(family##_PARAMS, const void *caller,      \
-                                                         __typeof__(&symbol) real)                 \
-    {                                                                                              \
-        real = real ? real : (__typeof__(real))slot_resolve(SLOT_##symbol, caller);                \
-        return run_##symbol(caller, real, family##_ARGS);                                          \
-    }                                                                                              \
-    cublasStatus_t symbol(family##_PARAMS)                                                         \
-    {                                                                                              \
-        const void *caller = CALLER;                                                               \
-        __typeof__(&symbol) real = slot_first_real(SLOT_##symbol, caller);                         \
-        if (__builtin_expect(!real || (!family##_IDLE && !tap_is_inert()), 0))                     \
-            return told_##symbol(family##_ARGS, caller, real);                                     \
-        family##_SOON;                                                                             \
-        return real(family##_ARGS);                                                                \
-    }                                                                                              \
-    HOOK_BOUNDS(cublasStatus_t, symbol, HOOK_LIST(family##_PARAMS), HOOK_LIST(family##_ARGS))
-#include "tracer/cublas_state.def"
-#undef ROW
 
 HOOK_TABLE(wrap_cublas_hook)
 #define ROW(family, symbol, ...) HOOK_ROW(symbol, missing)

@@ -181,7 +181,6 @@ static inline bool is_of(const struct table_row *row, uint64_t plan)
 static inline void enter_ready(struct plan_call *p, const void *caller, const void *real,
                                const void *handle, const void *plan)
 {
-    hot_soon(stream_near);
     p->gpu.caller = caller;
     p->gpu.mode = GPU_RECORD;
     p->gpu.start_ticks = gpu_enter_ready();
@@ -233,23 +232,12 @@ static HOT_NOT cudnnStatus_t follow_cudnnBackendPopulateCudaGraph(
     return status;
 }
 
-/* Before an execution a host makes its variant pack final, about a microsecond earlier. */
-static inline bool is_no_plan(const void *descriptor)
-{
-    enum { EXECUTE_LINES = 9 };
-    if (cudnn_plans_may_know(descriptor))
-        return false;
-    if (!tap_is_off())
-        hot_text_soon((const void *)follow_cudnnBackendExecute, EXECUTE_LINES);
-    return true;
-}
-
 /* By family: nothing to do but the real call. Then the hook is a jump, as most are: of the
  * descriptors that a host makes for each execution none is a plan. */
 #define CUDNN_EXECUTE_IDLE  gpu_is_off()
 #define CUDNN_POPULATE_IDLE tap_is_inert()
 #define CUDNN_CREATE_IDLE   (int)type != DESCRIPTOR_PLAN
-#define CUDNN_FINALIZE_IDLE is_no_plan(descriptor)
+#define CUDNN_FINALIZE_IDLE !cudnn_plans_may_know(descriptor)
 #define CUDNN_DESTROY_IDLE  !cudnn_plans_may_know(descriptor)
 
 #define ROW(family, symbol)                                                                        \

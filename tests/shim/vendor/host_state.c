@@ -3,6 +3,7 @@
  * What a cuBLAS handle was told before a call: `host_state SCENARIO` prints the rows that a trace
  * must hold, or for `calls` what was executed.
  */
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,6 +220,9 @@ enum thing {
 };
 enum { R_32F = 0, R_16BF = 14, COMPUTE_32F = 68, COMPUTE_TF32 = 77 };
 
+enum { BURST = 15000 };
+static struct fake_stream *burst_streams[2];
+
 /* Usually, and else. */
 static const int64_t value_of[THINGS][2] = {
     [TRANS_A] = { 0, 1 },
@@ -335,6 +339,47 @@ static void streams(void)
     fprintf(stderr, "%llu\n", (unsigned long long)fake_cublas_asked);
 }
 
+/* More calls than the recorder takes at once, in threads that end, among calls of another kind. */
+static void *burst_of_calls(void *unused)
+{
+    (void)unused;
+    cublasHandle_t h = new_handle();
+    int64_t v[THINGS];
+    for (int i = 0; i < THINGS; i++)
+        v[i] = value_of[i][0];
+    for (int i = 0; i < BURST; i++) {
+        v[M] = i % 3 + 1;
+        cublasSetStream_v2(h, (cudaStream_t)(void *)burst_streams[i % 2]);
+        call_strided(h, v, 1);
+        if (i % 5 == 0)
+            cublasSgemm_v2(h, 0, 0, 8, 8, 8, NULL, NULL, 8, NULL, 8, NULL, NULL, 8);
+    }
+    return NULL;
+}
+
+static void burst(void)
+{
+    enum { THREADS = 3 };
+    pthread_t thread[THREADS];
+    int64_t v[THINGS];
+    for (int i = 0; i < 2; i++)
+        burst_streams[i] = fake_stream();
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, burst_of_calls, NULL) != 0)
+            exit(72);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < THINGS; i++)
+        v[i] = value_of[i][0];
+    for (v[M] = 1; v[M] <= 3; v[M]++) {
+        struct tilewise_signature s = signature_of(v);
+        rowtext_print("cublasGemmStridedBatchedEx", &s, THREADS * (BURST / 3));
+    }
+    struct tilewise_signature s = base(TILEWISE_F32, TILEWISE_F32, TILEWISE_SCALAR_UNREAD, 0);
+    s.m = s.n;
+    rowtext_print("cublasSgemm_v2", &s, THREADS * (BURST / 5));
+}
+
 static void call_lt(void *stream)
 {
     cublasLtMatmul(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
@@ -366,6 +411,7 @@ int main(int argc, char **argv)
         { "unknown", unknown },
         { "one_thing", one_thing },
         { "streams", streams },
+        { "burst", burst },
         { "inner", inner },
     };
     for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++)

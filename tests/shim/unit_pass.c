@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The hooks of pass_entry.S beside a recorder that is all in this file, and journals.
+ */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/cublas.h"
+#include "tracer/gpu.h"
+#include "tracer/handle.h"
+#include "tracer/journal.h"
+#include "tracer/slot.h"
+#include "tracer/tap.h"
+
+/* What the hooks look at. */
+__thread struct tap_self tap_self __attribute__((tls_model("initial-exec")));
+HOT_DATA _Atomic int tap_state = TAP_RECORDING;
+HOT_DATA _Atomic uint32_t tap_epoch = 1, graph_captures;
+HOT_DATA int64_t tap_self_offset;
+HOT_DATA _Atomic bool cupti_is_due;
+HOT_DATA struct handle_entry handle_near[1 << HANDLE_NEAR_BITS];
+HOT_DATA struct slot_caller slot_first[SLOT_COUNT];
+
+enum { WORDS = 23, REFUSED = 13, HOOKED = 77 };
+
+typedef int any(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
+                uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+/* What was called, and with what. */
+static int hooked, failed, launched, called, answer;
+static const void *failed_caller;
+static const struct journal_call *launched_call;
+static uint64_t got[WORDS];
+static uint8_t phase_inside;
+static bool launches, is_aligned;
+
+#define ROW(family, symbol, I, E)                                                                  \
+    cublasStatus_t symbol(family##_PARAMS(I, E));                                                  \
+    cublasStatus_t hook_##symbol(family##_PARAMS(I, E));                                           \
+    cublasStatus_t hook_##symbol(family##_PARAMS(I, E))                                            \
+    {                                                                                              \
+        hooked++;                                                                                  \
+        return (cublasStatus_t)HOOKED;                                                             \
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "tracer/cublas.def"
+#pragma GCC diagnostic pop
+#undef ROW
+
+void journal_call_launched(const struct journal_call *call);
+void journal_call_launched(const struct journal_call *call)
+{
+    launched++;
+    launched_call = call;
+    tap_self.phase = TAP_OUTSIDE;
+}
+
+void tap_fail(const void *caller)
+{
+    failed++;
+    failed_caller = caller;
+    tap_self.phase = TAP_OUTSIDE;
+}
+
+static int real(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,
+                uint64_t h, uint64_t i, uint64_t j, uint64_t k, uint64_t l, uint64_t m, uint64_t n,
+                uint64_t o, uint64_t p, uint64_t q, uint64_t r, uint64_t s, uint64_t t, uint64_t u,
+                uint64_t v, uint64_t w)
+{
+    const uint64_t words[WORDS] = { a, b, c, d, e, f, g, h, i, j, k, l,
+                                    m, n, o, p, q, r, s, t, u, v, w };
+    memcpy(got, words, sizeof got);
+    called++;
+    phase_inside = tap_self.phase;
+    /* The frame's address is two words below the arguments on the stack. */
+    is_aligned = (uintptr_t)__builtin_frame_address(0) % 16 == 0;
+    tap_self.gpu_call = launches ? 5 : tap_self.gpu_call;
+    return answer;
+}
+
+struct hot_row {
+    const char *name;
+    any *hook;
+    enum slot_id slot;
+    int words;
+};
+
+#define ROW(...)
+#define HOT_ROW(family, symbol, I, E)                                                              \
+    { #symbol, (any *)(void (*)(void))symbol, SLOT_##symbol, 6 + family##_STACK },
+static const struct hot_row hot_rows[] = {
+#include "tracer/cublas.def"
+};
+#undef ROW
+#undef HOT_ROW
+enum { HOT_ROWS = sizeof hot_rows / sizeof *hot_rows };
+
+static struct journal *journal;
+static const uint64_t handle = 0x7f0012345670, modes = 3 << HANDLE_MATH_MODE_SHIFT;
+
+static void setup(void)
+{
+    static struct thread thread;
+    tap_self_offset = (const char *)&tap_self - (const char *)__builtin_thread_pointer();
+    journal = journal_make();
+    tap_self = (struct tap_self){ .thread = &thread, .epoch = 1, .journal = journal };
+    tap_self.journal_room = journal_room(journal, &tap_self.journal_next);
+    struct handle_entry *e = handle_near_of((const void *)handle);
+    e->name = handle;
+    e->version = 8;
+    e->stream_number = 9;
+    e->modes = modes | handle_owner((const void *)handle);
+    for (int i = 0; i < SLOT_COUNT; i++) {
+        slot_first[i].bytes = UINTPTR_MAX;
+        slot_first[i].real = (void *)(uintptr_t)real;
+    }
+}
+
+/* Each word is another one, in all of its bits. */
+static uint64_t word(int i)
+{
+    return i == 0 ? handle : 0x0123456789abcdefu * (uint64_t)(2 * i + 1);
+}
+
+static __attribute__((noinline)) int call(const struct hot_row *row)
+{
+    return row->hook(word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7),
+                     word(8), word(9), word(10), word(11), word(12), word(13), word(14), word(15),
+                     word(16), word(17), word(18), word(19), word(20), word(21), word(22));
+}
+
+TestSuite(pass, .init = setup);
+
+Test(pass, a_call_goes_on_as_it_is_and_into_the_journal)
+{
+    for (int r = 0; r < HOT_ROWS; r++) {
+        const struct hot_row *row = &hot_rows[r];
+        cr_assert_eq(call(row), 0, "%s", row->name);
+        cr_assert_eq(called, r + 1);
+        cr_assert(is_aligned, "%s", row->name);
+        cr_assert_eq(phase_inside, TAP_IN_CALL);
+        cr_assert_eq(tap_self.phase, TAP_OUTSIDE);
+        cr_assert_eq(journal_waiting(journal), r + 1);
+        cr_assert_eq(journal_seen(journal), r + 1);
+        const struct journal_call *c = journal_peek(journal, r);
+        for (int i = 0; i < row->words; i++) {
+            cr_assert_eq(got[i], word(i), "%s: argument %d arrives", row->name, i);
+            cr_assert_eq(c->word[i], word(i), "%s: argument %d is kept", row->name, i);
+        }
+        cr_assert_eq(c->slot, row->slot);
+        cr_assert(c->start_ticks > 0 && c->end_ticks > c->start_ticks);
+        struct handle_state state;
+        cr_assert(handle_read((const void *)handle, c->handle, &state));
+        cr_assert_eq(state.stream_number, 9);
+        cr_assert_eq(state.math_mode, 3);
+        cr_assert_eq(state.pointer_mode, 0);
+    }
+    cr_assert_eq(hooked + failed + launched, 0);
+}
+
+Test(pass, a_refused_call_is_told_and_not_kept)
+{
+    answer = REFUSED;
+    cr_assert_eq(call(&hot_rows[0]), REFUSED);
+    cr_assert_eq(failed, 1);
+    cr_assert(failed_caller > (const void *)(uintptr_t)call, "where the hook returns to");
+    cr_assert_eq(journal_waiting(journal), 0);
+    cr_assert_eq(tap_self.phase, TAP_OUTSIDE);
+}
+
+Test(pass, a_call_with_a_number_is_recorded_at_once)
+{
+    launches = true;
+    cr_assert_eq(call(&hot_rows[0]), 0);
+    cr_assert_eq(launched, 1);
+    cr_assert_eq(launched_call->word[1], word(1));
+    cr_assert(launched_call->end_ticks > launched_call->start_ticks);
+    cr_assert_eq(journal_waiting(journal), 0);
+    launches = false;
+    call(&hot_rows[0]);
+    cr_assert_eq(launched, 1, "the number of the call before is not its own");
+}
+
+/* Where anything is to be asked, the other hook does it. */
+static void goes_the_other_way(const char *why)
+{
+    hooked = called = 0;
+    cr_assert_eq(call(&hot_rows[0]), HOOKED, "%s", why);
+    cr_assert_eq(hooked, 1, "%s", why);
+    cr_assert_eq(called, 0, "%s", why);
+    cr_assert_eq(journal_waiting(journal), 0, "%s", why);
+}
+
+Test(pass, others_are_left_to_the_hook)
+{
+    tap_self.epoch = 2;
+    goes_the_other_way("a thread without a record");
+    tap_self.epoch = 1;
+    tap_self.phase = TAP_IN_CALL;
+    goes_the_other_way("inside another call");
+    cr_assert_eq(tap_self.phase, TAP_IN_CALL);
+    tap_self.phase = TAP_OUTSIDE;
+    tap_self.nvtx_phase = 4;
+    goes_the_other_way("in a phase");
+    tap_self.nvtx_phase = 0;
+    graph_captures = 1;
+    goes_the_other_way("a capture");
+    graph_captures = 0;
+    cupti_is_due = true;
+    goes_the_other_way("CUPTI is to be looked at");
+    cupti_is_due = false;
+    tap_self.journal_room = 0;
+    goes_the_other_way("no room");
+    cr_assert_eq(tap_self.phase, TAP_OUTSIDE);
+    tap_self.journal_room = 1;
+    handle_near_of((const void *)handle)->name = handle + 16;
+    goes_the_other_way("a handle that is not known");
+    handle_near_of((const void *)handle)->name = handle;
+    slot_first[hot_rows[0].slot].low = UINTPTR_MAX;
+    slot_first[hot_rows[0].slot].bytes = 1;
+    goes_the_other_way("another caller");
+    slot_first[hot_rows[0].slot].low = 0;
+    slot_first[hot_rows[0].slot].bytes = UINTPTR_MAX;
+    slot_first[hot_rows[0].slot].real = NULL;
+    goes_the_other_way("nobody knows the function");
+}
+
+Test(pass, nothing_is_kept_while_recording_is_off)
+{
+    tap_state = TAP_PAUSED;
+    tap_epoch = TAP_OFF;
+    cr_assert_eq(call(&hot_rows[0]), 0);
+    cr_assert_eq(called, 1);
+    cr_assert_eq(phase_inside, TAP_OUTSIDE);
+    cr_assert_eq(journal_waiting(journal), 0);
+    graph_captures = 1;
+    goes_the_other_way("a capture, while off");
+}
+
+Test(pass, before_our_constructor_calls_go_on)
+{
+    tap_state = TAP_UNLOADED;
+    tap_epoch = TAP_OFF;
+    tap_self_offset = 0;
+    cr_assert_eq(call(&hot_rows[0]), 0);
+    cr_assert_eq(called, 1);
+}
+
+/* All places but one can be filled, at any place of the ring, and a turn of it is no loss. */
+Test(pass, a_journal_goes_round)
+{
+    uint64_t written = 0, taken = 0;
+    for (int turn = 0; turn < 3 * JOURNAL_CALLS; turn += 100) {
+        for (;;) {
+            tap_self.journal_room = journal_room(journal, &tap_self.journal_next);
+            if (tap_self.journal_room == 0)
+                break;
+            while (tap_self.journal_room > 0) {
+                answer = 0;
+                call(&hot_rows[0]);
+                written++;
+            }
+        }
+        cr_assert_eq(journal_waiting(journal), JOURNAL_CALLS - 1);
+        cr_assert_eq(journal_seen(journal), written);
+        for (int i = 0; i < 100; i++, taken++) {
+            cr_assert_eq(journal_peek(journal, 0)->word[1], word(1));
+            journal_take(journal, 1);
+        }
+        cr_assert_eq(journal_waiting(journal), written - taken);
+    }
+    cr_assert_eq(hooked, 0);
+}
