@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cuDNN as the tables cudnn.def and cudnn_plan.def name it: argument lists by family, and for
- * convolution or attention CUDNN_*_SHAPE: the descriptors that say how large it is.
+ * cuDNN as the tables cudnn.def, cudnn_plan.def and cudnn_state.def name it: argument lists by
+ * family, and for convolution or attention CUDNN_*_SHAPE: the descriptors that say how large it is.
  */
 #ifndef TILEWISE_TRACER_CUDNN_H
 #define TILEWISE_TRACER_CUDNN_H
@@ -21,6 +21,7 @@ typedef struct cudnnActivationStruct *cudnnActivationDescriptor_t;
 typedef struct cudnnAttnStruct *cudnnAttnDescriptor_t;
 typedef struct cudnnSeqDataStruct *cudnnSeqDataDescriptor_t;
 typedef struct CUgraph_st *cudaGraph_t;
+typedef struct CUstream_st *cudaStream_t;
 typedef unsigned cudnnBackendDescriptorType_t;
 typedef void *cudnnBackendDescriptor_t;
 #endif
@@ -97,5 +98,11 @@ typedef void *cudnnBackendDescriptor_t;
 
 #define CUDNN_DESTROY_PARAMS cudnnBackendDescriptor_t descriptor
 #define CUDNN_DESTROY_ARGS   descriptor
+
+/* Handles: cudnn_state.def. */
+#define CUDNN_SET_STREAM_PARAMS     cudnnHandle_t handle, cudaStream_t stream
+#define CUDNN_SET_STREAM_ARGS       handle, stream
+#define CUDNN_DESTROY_HANDLE_PARAMS cudnnHandle_t handle
+#define CUDNN_DESTROY_HANDLE_ARGS   handle
 
 #endif

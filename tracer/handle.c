@@ -32,8 +32,8 @@ HOT_NOT struct handle_entry *handle_find_far(const void *handle)
 
 static uint64_t pack(const void *handle, const struct handle_state *state)
 {
-    return handle_owner(handle) | (uint64_t)state->math_mode << HANDLE_MATH_MODE_SHIFT |
-           (state->pointer_mode != 0);
+    return handle_owner(handle) | state->math_mode |
+           (uint64_t)(state->pointer_mode != 0) << HANDLE_POINTER_MODE_SHIFT;
 }
 
 /* Its own entry, a free one, or somebody's. */
@@ -108,13 +108,13 @@ static void change_modes(const void *handle, uint64_t without, uint64_t with)
 
 HOT_TEXT void handle_set_math_mode(const void *handle, uint16_t mode)
 {
-    change_modes(handle, UINT64_C(0xffff) << HANDLE_MATH_MODE_SHIFT,
-                 (uint64_t)mode << HANDLE_MATH_MODE_SHIFT);
+    change_modes(handle, UINT16_MAX, mode);
 }
 
 void handle_set_pointer_mode(const void *handle, bool is_device)
 {
-    change_modes(handle, 1, is_device);
+    change_modes(handle, UINT64_C(1) << HANDLE_POINTER_MODE_SHIFT,
+                 (uint64_t)is_device << HANDLE_POINTER_MODE_SHIFT);
 }
 
 /* Of two threads that told at once, each may have found a place. */

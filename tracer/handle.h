@@ -30,16 +30,15 @@ struct handle_entry {
     _Atomic uintptr_t name; /* 0 = free */
     _Atomic(void *) stream;
     _Atomic uint32_t version, stream_number; /* version: of all but the modes */
-    _Atomic uint64_t modes;                  /* owner, math mode, pointer mode */
+    _Atomic uint64_t modes;                  /* math mode, pointer mode, owner */
 };
 
 /* The modes are written alone, by a setter that may have lost the place to another handle
  * meanwhile: so they say whose they are. Of an address that is its lowest 48 bits without the last
  * one; handles are memory that was allocated. */
 enum {
-    HANDLE_MATH_MODE_SHIFT = 1, /* after the pointer mode */
-    HANDLE_MATH_MODE_BITS = 16,
-    HANDLE_OWNER_SHIFT = HANDLE_MATH_MODE_SHIFT + HANDLE_MATH_MODE_BITS,
+    HANDLE_POINTER_MODE_SHIFT = 16, /* after the math mode */
+    HANDLE_OWNER_SHIFT,
 };
 
 static inline uint64_t handle_owner(const void *handle)
@@ -50,8 +49,10 @@ static inline uint64_t handle_owner(const void *handle)
 enum { HANDLE_NEAR_BITS = PASS_HANDLE_BITS };
 _Static_assert(sizeof(struct handle_entry) == 1 << PASS_HANDLE_BYTES_LOG2 &&
                    offsetof(struct handle_entry, name) == 0 &&
+                   offsetof(struct handle_entry, stream) == PASS_HANDLE_STREAM &&
                    offsetof(struct handle_entry, version) == PASS_HANDLE_STATE &&
-                   offsetof(struct handle_entry, modes) == PASS_HANDLE_STATE + sizeof(uint64_t),
+                   offsetof(struct handle_entry, modes) == PASS_HANDLE_MODES &&
+                   PASS_HANDLE_MODES == PASS_HANDLE_STATE + sizeof(uint64_t),
                "pass_entry.S");
 extern HOT_DATA struct handle_entry handle_near[1 << HANDLE_NEAR_BITS];
 
@@ -85,8 +86,8 @@ static inline bool handle_read(const void *handle, const uint64_t bytes[2],
                                struct handle_state *out)
 {
     *out = (struct handle_state){ .stream_number = (uint32_t)(bytes[0] >> 32),
-                                  .math_mode = (uint16_t)(bytes[1] >> HANDLE_MATH_MODE_SHIFT),
-                                  .pointer_mode = bytes[1] & 1 };
+                                  .math_mode = (uint16_t)bytes[1],
+                                  .pointer_mode = bytes[1] >> HANDLE_POINTER_MODE_SHIFT & 1 };
     return handle_is_owner(handle, bytes[1]);
 }
 
@@ -100,8 +101,8 @@ static inline bool handle_get(const void *handle, struct handle_state *out)
     uint64_t modes = atomic_load_explicit(&e->modes, memory_order_acquire);
     out->stream = atomic_load_explicit(&e->stream, memory_order_acquire);
     out->stream_number = atomic_load_explicit(&e->stream_number, memory_order_acquire);
-    out->math_mode = (uint16_t)(modes >> HANDLE_MATH_MODE_SHIFT);
-    out->pointer_mode = modes & 1;
+    out->math_mode = (uint16_t)modes;
+    out->pointer_mode = modes >> HANDLE_POINTER_MODE_SHIFT & 1;
     /* Another handle may have taken the place meanwhile. */
     return is_mine && handle_is_owner(handle, modes) &&
            atomic_load_explicit(&e->version, memory_order_relaxed) == version;
@@ -120,15 +121,15 @@ static inline bool handle_has_math_mode(const void *handle, uint16_t mode)
 {
     const struct handle_entry *e = handle_near_of(handle);
     return __builtin_expect(handle_is_named(e, handle), 1) &&
-           (uint16_t)(atomic_load_explicit(&e->modes, memory_order_relaxed) >>
-                      HANDLE_MATH_MODE_SHIFT) == mode;
+           (uint16_t)atomic_load_explicit(&e->modes, memory_order_relaxed) == mode;
 }
 
 static inline bool handle_has_pointer_mode(const void *handle, bool is_device)
 {
     const struct handle_entry *e = handle_near_of(handle);
+    uint64_t modes = atomic_load_explicit(&e->modes, memory_order_relaxed);
     return __builtin_expect(handle_is_named(e, handle), 1) &&
-           (atomic_load_explicit(&e->modes, memory_order_relaxed) & 1) == is_device;
+           (modes >> HANDLE_POINTER_MODE_SHIFT & 1) == is_device;
 }
 
 /* A setter did its work. A handle that is not known stays so. */

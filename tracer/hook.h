@@ -46,9 +46,11 @@
 
 /* Of a function that changes what a handle does later. It is no work and is not recorded; once it
  * did its work (status `success`), `tell` says so. Hosts call it again and again with what is there
- * already: then (`is_idle`) the real function returns to the caller. Needs tap.h and hot.h. */
+ * already: then (`is_idle`) the real function returns to the caller. Where pass_entry.S can tell
+ * that too, it has the symbol's name, and this one is for all else. Needs tap.h and hot.h. */
 #define HOOK_SETTER(result, success, symbol, parameters, arguments, is_idle, tell)                 \
     HOOK HOT_TEXT result symbol(parameters);                                                       \
+    HOT_TEXT result PASS_SETTER_NAME(symbol)(parameters);                                          \
     INLINE result run_##symbol(const void *caller, __typeof__(&symbol) real, parameters)           \
     {                                                                                              \
         (void)caller;                                                                              \
@@ -57,19 +59,13 @@
             tell;                                                                                  \
         return status;                                                                             \
     }                                                                                              \
-    static HOT_NOT HOT_TEXT result told_##symbol(parameters, const void *caller,                   \
-                                                 __typeof__(&symbol) real)                         \
-    {                                                                                              \
-        real = real ? real : (__typeof__(real))slot_resolve(SLOT_##symbol, caller);                \
-        return run_##symbol(caller, real, arguments);                                              \
-    }                                                                                              \
-    result symbol(parameters)                                                                      \
+    result PASS_SETTER_NAME(symbol)(parameters)                                                    \
     {                                                                                              \
         const void *caller = CALLER;                                                               \
-        __typeof__(&symbol) real = slot_first_real(SLOT_##symbol, caller);                         \
-        if (__builtin_expect(!real || (!(is_idle) && !tap_is_inert()), 0))                         \
-            return told_##symbol(arguments, caller, real);                                         \
-        return real(arguments);                                                                    \
+        __typeof__(&symbol) real = slot_real(SLOT_##symbol, caller);                               \
+        if ((is_idle) || tap_is_inert())                                                           \
+            return real(arguments);                                                                \
+        return run_##symbol(caller, real, arguments);                                              \
     }                                                                                              \
     HOOK_BOUNDS(result, symbol, HOOK_LIST(parameters), HOOK_LIST(arguments))
 

@@ -6,11 +6,13 @@
 #ifndef TILEWISE_TRACER_PASS_H
 #define TILEWISE_TRACER_PASS_H
 
-/* Does it write calls to journals? */
+/* Does it write calls to journals, and are setters that it can tell from others its own? */
 #if defined(__x86_64__)
-#define PASS_HAS_JOURNAL 1
+#define PASS_HAS_JOURNAL         1
+#define PASS_SETTER_NAME(symbol) hook_##symbol
 #else
-#define PASS_HAS_JOURNAL 0
+#define PASS_HAS_JOURNAL         0
+#define PASS_SETTER_NAME(symbol) symbol
 #endif
 
 #define PASS_SLOT_BYTES 24
@@ -28,7 +30,9 @@
 #define PASS_HANDLE_HASH       0x9e3779b1
 #define PASS_HANDLE_BITS       4
 #define PASS_HANDLE_BYTES_LOG2 5
+#define PASS_HANDLE_STREAM     8
 #define PASS_HANDLE_STATE      16
+#define PASS_HANDLE_MODES      24 /* the math mode is its lowest 16 bits */
 
 #define PASS_CALL_BYTES  256
 #define PASS_CALL_END    8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hooks of cuBLAS's products. While there is nothing to record, a jump to the real function: which a
+ * Hooks of cuBLAS's products, and of what handles are told. While there is nothing to record, a jump to the real function: which a
  * compiler would not make of a call with so many arguments. Else a jump to hook_SYMBOL, which finds
  * everything as the caller left it.
  *
@@ -20,15 +20,14 @@
 
 #define SLOT(row, offset) slot_first + row * PASS_SLOT_BYTES + offset(%rip)
 
-/* %rax: the real function; to `other` where that is not known for this caller. */
-.macro find_real row, other
-    movq SLOT(\row, PASS_SLOT_REAL), %rax
-    testq %rax, %rax
-    je \other
-    movq (%rsp), %r11 /* who calls */
-    subq SLOT(\row, 0), %r11
-    cmpq SLOT(\row, PASS_SLOT_RANGE), %r11
+/* %rax: the real function; to `other` where that is not known for this caller, as before the first
+ * call, when the range is empty. `by`: a register to use. */
+.macro find_real row, other, by
+    movq (%rsp), \by /* who calls */
+    subq SLOT(\row, 0), \by
+    cmpq SLOT(\row, PASS_SLOT_RANGE), \by
     jae \other
+    movq SLOT(\row, PASS_SLOT_REAL), %rax
 .endm
 
 .macro begin name
@@ -37,7 +36,6 @@
     .balign 64
 \name:
     .cfi_startproc
-    endbr64
 .endm
 
 .macro end name
@@ -47,7 +45,8 @@
 
 .macro pass name, row
     begin \name
-    find_real \row, 1f
+    endbr64
+    find_real \row, 1f, %r11
     cmpl $PASS_STATE_ON, tap_state(%rip)
     jge 1f
     cmpl $0, graph_captures(%rip)
@@ -67,7 +66,8 @@
 /* `stack`: words of arguments there. */
 .macro journal name, row, stack
     begin \name
-    find_real \row, 7f
+    endbr64
+    find_real \row, 7f, %r11
     /* The handle's place, if it is its own. */
     imull $PASS_HANDLE_HASH, %edi, %r11d
     shrl $32 - PASS_HANDLE_BITS, %r11d
@@ -135,6 +135,10 @@
     movq tap_self_offset(%rip), %r10
     testl %ecx, %ecx
     jne 4f
+    movq SELF(PASS_SELF_NEXT), %r11
+    subq $-PASS_CALL_BYTES / 2, %r11
+    cmpq %rbx, %r11
+    jne 2f /* forked inside: the journal was the parent's */
     movq %rax, CALL(PASS_CALL_END)
     cmpl $0, SELF(PASS_SELF_GPU_CALL)
     jne 3f
@@ -150,7 +154,7 @@
     prefetchw (%rbx)
     prefetchw 64(%rbx)
     prefetchw 128(%rbx)
-    movb $0, SELF(PASS_SELF_STATE)
+2:  movb $0, SELF(PASS_SELF_STATE)
     movl %ecx, %eax
     popq %rbx
     .cfi_remember_state
@@ -186,6 +190,37 @@
     end \name
 .endm
 
+/* A setter: if it tells what the handle's entry holds at `offset`, a jump. One line, so without
+ * endbr64, as all functions that the compiler makes here. */
+.macro setter name, row, compare, value, offset
+    begin \name
+    find_real \row, 1f, %rcx
+    imull $PASS_HANDLE_HASH, %edi, %ecx
+    shrl $32 - PASS_HANDLE_BITS, %ecx
+    shll $PASS_HANDLE_BYTES_LOG2, %ecx
+    leaq handle_near(%rip), %rdx
+    cmpq %rdi, (%rdx,%rcx)
+    jne 1f
+    \compare \value, \offset(%rdx,%rcx)
+    jne 1f
+    jmp *%rax
+1:  jmp hook_\name
+    end \name
+.endm
+
+.macro other_setter name
+    begin \name
+    jmp hook_\name
+    end \name
+.endm
+
+#define CUBLAS_SET_STREAM_HOOK(symbol)       setter symbol, row_##symbol, cmpq, %rsi, PASS_HANDLE_STREAM;
+#define CUBLAS_SET_MATH_MODE_HOOK(symbol)    setter symbol, row_##symbol, cmpw, %si, PASS_HANDLE_MODES;
+#define CUBLAS_SET_POINTER_MODE_HOOK(symbol) other_setter symbol;
+#define CUBLAS_DESTROY_HOOK(symbol)          other_setter symbol;
+#define CUDNN_SET_STREAM_HOOK                CUBLAS_SET_STREAM_HOOK
+#define CUDNN_DESTROY_HANDLE_HOOK            CUBLAS_DESTROY_HOOK
+
 #elif defined(__aarch64__)
 
 .macro pass name, row
@@ -197,13 +232,13 @@
     hint #34 /* bti c */
     adrp x16, slot_first + \row * PASS_SLOT_BYTES
     add x16, x16, :lo12:slot_first + \row * PASS_SLOT_BYTES
-    add x17, x16, #PASS_SLOT_REAL
-    ldar x17, [x17]
-    cbz x17, 1f
-    ldp x9, x10, [x16] /* low, range */
+    add x17, x16, #PASS_SLOT_RANGE
+    ldar x10, [x17] /* first: empty before the first call */
+    ldr x9, [x16]
     sub x9, x30, x9 /* who calls */
     cmp x9, x10
     b.hs 1f
+    ldr x17, [x16, #PASS_SLOT_REAL]
     adrp x9, tap_state
     ldr w9, [x9, :lo12:tap_state]
     adrp x10, graph_captures
@@ -233,4 +268,12 @@
     .section tilewise_text, "ax", %progbits; journal symbol, row_##symbol, family##_STACK;
 #endif
 #include "tracer/cublas.def"
+#undef ROW
+#if PASS_HAS_JOURNAL
+    .section tilewise_text, "ax", %progbits
+#define ROW(family, symbol) family##_HOOK(symbol)
+#include "tracer/cublas_state.def"
+#include "tracer/cudnn_state.def"
+#undef ROW
+#endif
     .section .note.GNU-stack, "", %progbits

@@ -43,13 +43,15 @@ const struct slot slot_table[SLOT_COUNT] = {
 
 /* One for each wrap file. */
 slot_hooks wrap_blas_hook, wrap_cublas_hook, wrap_cublaslt_hook, wrap_cudnn_hook,
-    wrap_cudnn_plan_hook, wrap_driver_hook, wrap_graph_hook, wrap_nccl_hook, wrap_cupti_hook;
+    wrap_cudnn_plan_hook, wrap_cudnn_state_hook, wrap_driver_hook, wrap_graph_hook, wrap_nccl_hook,
+    wrap_cupti_hook;
 
 static void *hook_of(enum slot_id slot, unsigned which)
 {
-    slot_hooks *const of[] = { wrap_blas_hook,  wrap_cublas_hook,     wrap_cublaslt_hook,
-                               wrap_cudnn_hook, wrap_cudnn_plan_hook, wrap_driver_hook,
-                               wrap_graph_hook, wrap_nccl_hook,       wrap_cupti_hook };
+    slot_hooks *const of[] = { wrap_blas_hook,   wrap_cublas_hook,     wrap_cublaslt_hook,
+                               wrap_cudnn_hook,  wrap_cudnn_plan_hook, wrap_cudnn_state_hook,
+                               wrap_driver_hook, wrap_graph_hook,      wrap_nccl_hook,
+                               wrap_cupti_hook };
     void *hook = NULL;
     for (size_t i = 0; i < sizeof of / sizeof *of && !hook; i++)
         hook = of[i](slot, which);
@@ -197,11 +199,11 @@ static void append(enum slot_id slot, uintptr_t low, uintptr_t bytes, void *real
     remember_library(real);
     for (int i = 0; i < SLOT_CALLERS; i++) {
         struct slot_caller *c = caller_at(slot, i);
-        if (c->real)
+        if (c->bytes)
             continue;
-        c->low = low;
-        c->bytes = bytes;
-        atomic_store_explicit(&c->real, real, memory_order_release);
+        atomic_store_explicit(&c->real, real, memory_order_relaxed);
+        atomic_store_explicit(&c->low, low, memory_order_relaxed);
+        atomic_store_explicit(&c->bytes, bytes, memory_order_release);
         break;
     }
     atomic_store_explicit(&busy, false, memory_order_release);
@@ -229,11 +231,10 @@ void *slot_resolve(enum slot_id slot, const void *caller)
 {
     for (int i = 0; i < SLOT_CALLERS; i++) {
         const struct slot_caller *c = caller_at(slot, i);
-        void *real = atomic_load_explicit(&c->real, memory_order_acquire);
-        if (!real)
+        if (slot_is_caller(c, caller))
+            return atomic_load_explicit(&c->real, memory_order_relaxed);
+        if (atomic_load_explicit(&c->bytes, memory_order_relaxed) == 0)
             break;
-        if ((uintptr_t)caller - c->low < c->bytes)
-            return real;
     }
     int kept = errno;
     void *real = find(slot, caller);

@@ -30,8 +30,8 @@ enum slot_id {
 enum { SLOT_CALLERS = 16, SLOT_BOUND = 3, SLOT_NAME_BYTES = 40 };
 
 struct slot_caller {
-    uintptr_t low, bytes;
-    void *_Atomic real; /* stored last: NULL means that the entry is free */
+    _Atomic uintptr_t low, bytes; /* bytes is stored last: 0 means that the entry is free */
+    void *_Atomic real;
 };
 
 _Static_assert(sizeof(struct slot_caller) == PASS_SLOT_BYTES &&
@@ -70,12 +70,20 @@ enum slot_id slot_find(const char *name);
  * wrap file's SLOT_MISSING. Any thread; keeps errno. */
 void *slot_resolve(enum slot_id slot, const void *caller);
 
+/* Is it the pair of this caller? False for a free one. */
+static inline bool slot_is_caller(const struct slot_caller *c, const void *caller)
+{
+    uintptr_t bytes = atomic_load_explicit(&c->bytes, memory_order_acquire);
+    return (uintptr_t)caller - atomic_load_explicit(&c->low, memory_order_relaxed) < bytes;
+}
+
 /* The same without a look at anything else than the first pair: NULL if it is not the caller's. */
 static inline void *slot_first_real(enum slot_id slot, const void *caller)
 {
-    struct slot_caller *c = &slot_first[slot];
-    void *real = atomic_load_explicit(&c->real, memory_order_acquire);
-    return __builtin_expect(real && (uintptr_t)caller - c->low < c->bytes, 1) ? real : NULL;
+    const struct slot_caller *c = &slot_first[slot];
+    return __builtin_expect(slot_is_caller(c, caller), 1)
+               ? atomic_load_explicit(&c->real, memory_order_relaxed)
+               : NULL;
 }
 
 static inline void *slot_real(enum slot_id slot, const void *caller)

@@ -186,6 +186,7 @@ static bool attach(struct tap_self *self)
     self->thread = thread;
     self->loss = thread ? 0 : (uint8_t)cause;
     self->journal_room = 0;
+    self->journal_next = NULL; /* a call that began in the parent finds that it is gone */
     if (!thread)
         return true; /* leave counts the drop; the next call tries again */
     self->epoch = epoch;

@@ -6,10 +6,10 @@
 #include "tracer/cudnn.h"
 #include "tracer/cudnn_dtype.h"
 #include "tracer/cudnn_graph.h"
+#include "tracer/cudnn_handle.h"
 #include "tracer/gpu.h"
 #include "tracer/hook.h"
 #include "tracer/sibling.h"
-#include "tracer/stream.h"
 
 #define SUCCESS ((cudnnStatus_t)0)
 
@@ -196,15 +196,11 @@ typedef void set_shape(struct tilewise_signature *key, const struct work *w);
 static __attribute__((noinline)) void leave(const struct gpu_call *call, const struct work *w,
                                             set_shape *set)
 {
-    static struct sibling known;
-    int (*ask)(const void *, void **) = sibling_find(&known, w->real, "cudnnGetStream");
-    void *stream = NULL;
+    struct handle_state handle = cudnn_handle_state(w->handle, w->real);
     struct tilewise_signature key = cudnn_graph_shapeless;
     key.entry = w->entry;
-    if (ask)
-        ask(w->handle, &stream);
     set(&key, w);
-    gpu_leave(call, stream, stream_number(stream), &key);
+    gpu_leave(call, handle.stream, handle.stream_number, &key);
 }
 
 #define CUDNN_FORWARD_LEAVE   -1, set_conv

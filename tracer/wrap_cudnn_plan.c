@@ -9,12 +9,12 @@
 
 #include "tracer/cudnn.h"
 #include "tracer/cudnn_graph.h"
+#include "tracer/cudnn_handle.h"
 #include "tracer/cudnn_plans.h"
 #include "tracer/gpu.h"
 #include "tracer/hook.h"
 #include "tracer/pages.h"
 #include "tracer/sibling.h"
-#include "tracer/stream.h"
 
 #define SUCCESS ((cudnnStatus_t)0)
 
@@ -116,8 +116,7 @@ _Static_assert(offsetof(struct plan_words, entry) == TABLE_CALL_ENTRY &&
 struct plan_call {
     struct gpu_call gpu; /* mode GPU_OFF: nothing to do afterwards */
     uint64_t plan;       /* cudnn_plans_number */
-    void *stream;
-    uint32_t stream_number;
+    struct handle_state handle;
     /* `own`, or where the call was expected the one of `row`, in the thread's table. */
     const struct tilewise_signature *key;
     const struct table_row *row; /* else NULL */
@@ -135,31 +134,20 @@ static HOT_NOT void look_up(struct plan_call *p, const void *plan, uint32_t entr
     p->row = NULL;
 }
 
-static HOT_STATIC struct sibling get_stream;
-
-static inline void ask_stream(struct plan_call *p, const void *real, const void *handle)
-{
-    int (*ask)(const void *, void **) = sibling_find(&get_stream, real, "cudnnGetStream");
-    p->stream = NULL;
-    if (__builtin_expect(ask != NULL, 1))
-        ask(handle, &p->stream);
-    p->stream_number = stream_number(p->stream);
-}
-
 static HOT_NOT void enter(struct plan_call *p, const void *caller, const void *real,
                           const void *handle, const void *plan)
 {
     p->gpu = gpu_enter(caller);
     if (!p->gpu.mode)
         return;
-    ask_stream(p, real, handle);
+    p->handle = cudnn_handle_state(handle, real);
     look_up(p, plan, SLOT_cudnnBackendExecute);
 }
 
 static HOT_NOT void leave_by_key(const struct plan_call *p)
 {
-    struct gpu_place place = { graph_is_capturing() ? graph_capture_of(p->stream) : 0,
-                               p->stream_number };
+    struct gpu_place place = { graph_is_capturing() ? graph_capture_of(p->handle.stream) : 0,
+                               p->handle.stream_number };
     struct plan_words words = { .plan = p->plan, .entry = SLOT_cudnnBackendExecute };
     tap_hold();
     gpu_add(&p->gpu, place, p->key, 0, 1);
@@ -184,7 +172,7 @@ static inline void enter_ready(struct plan_call *p, const void *caller, const vo
     p->gpu.caller = caller;
     p->gpu.mode = GPU_RECORD;
     p->gpu.start_ticks = gpu_enter_ready();
-    ask_stream(p, real, handle);
+    p->handle = cudnn_handle_state(handle, real);
     p->plan = cudnn_plans_number(plan);
     p->row = tap_expected();
     if (__builtin_expect(p->row && is_of(p->row, p->plan), 1))
@@ -208,7 +196,7 @@ static __attribute__((noinline)) HOT_TEXT cudnnStatus_t follow_cudnnBackendExecu
     p.gpu.end_ticks = clock_ticks();
     if (__builtin_expect(status != SUCCESS, 0))
         gpu_fail(&p.gpu);
-    else if (!gpu_leave_row(&p.gpu, p.stream_number, p.row))
+    else if (!gpu_leave_row(&p.gpu, p.handle.stream_number, p.row))
         leave_by_key(&p);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tracer/cublas.h"
+#include "tracer/cudnn.h"
 #include "tracer/gpu.h"
 #include "tracer/handle.h"
 #include "tracer/journal.h"
@@ -35,7 +36,7 @@ static const void *failed_caller;
 static const struct journal_call *launched_call;
 static uint64_t got[WORDS];
 static uint8_t phase_inside;
-static bool launches, is_aligned;
+static bool launches, forks, is_aligned;
 
 #define ROW(family, symbol, I, E)                                                                  \
     cublasStatus_t symbol(family##_PARAMS(I, E));                                                  \
@@ -48,6 +49,17 @@ static bool launches, is_aligned;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "tracer/cublas.def"
+#undef ROW
+#define ROW(family, symbol)                                                                        \
+    unsigned symbol(family##_PARAMS);                                                              \
+    unsigned hook_##symbol(family##_PARAMS);                                                       \
+    unsigned hook_##symbol(family##_PARAMS)                                                        \
+    {                                                                                              \
+        hooked++;                                                                                  \
+        return HOOKED;                                                                             \
+    }
+#include "tracer/cublas_state.def"
+#include "tracer/cudnn_state.def"
 #pragma GCC diagnostic pop
 #undef ROW
 
@@ -79,6 +91,10 @@ static int real(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint
     /* The frame's address is two words below the arguments on the stack. */
     is_aligned = (uintptr_t)__builtin_frame_address(0) % 16 == 0;
     tap_self.gpu_call = launches ? 5 : tap_self.gpu_call;
+    if (forks) { /* as attach() leaves it in a child */
+        tap_self.journal_room = 0;
+        tap_self.journal_next = NULL;
+    }
     return answer;
 }
 
@@ -100,7 +116,7 @@ static const struct hot_row hot_rows[] = {
 enum { HOT_ROWS = sizeof hot_rows / sizeof *hot_rows };
 
 static struct journal *journal;
-static const uint64_t handle = 0x7f0012345670, modes = 3 << HANDLE_MATH_MODE_SHIFT;
+static const uint64_t handle = 0x7f0012345670, math_mode = 3, stream = 0x5500;
 
 static void setup(void)
 {
@@ -113,7 +129,8 @@ static void setup(void)
     e->name = handle;
     e->version = 8;
     e->stream_number = 9;
-    e->modes = modes | handle_owner((const void *)handle);
+    e->stream = (void *)(uintptr_t)stream;
+    e->modes = math_mode | handle_owner((const void *)handle);
     for (int i = 0; i < SLOT_COUNT; i++) {
         slot_first[i].bytes = UINTPTR_MAX;
         slot_first[i].real = (void *)(uintptr_t)real;
@@ -156,7 +173,7 @@ Test(pass, a_call_goes_on_as_it_is_and_into_the_journal)
         struct handle_state state;
         cr_assert(handle_read((const void *)handle, c->handle, &state));
         cr_assert_eq(state.stream_number, 9);
-        cr_assert_eq(state.math_mode, 3);
+        cr_assert_eq(state.math_mode, math_mode);
         cr_assert_eq(state.pointer_mode, 0);
     }
     cr_assert_eq(hooked + failed + launched, 0);
@@ -183,6 +200,17 @@ Test(pass, a_call_with_a_number_is_recorded_at_once)
     launches = false;
     call(&hot_rows[0]);
     cr_assert_eq(launched, 1, "the number of the call before is not its own");
+}
+
+Test(pass, a_call_that_forks_leaves_the_journal_of_its_parent_alone)
+{
+    forks = true;
+    cr_assert_eq(call(&hot_rows[0]), 0);
+    cr_assert_eq(called, 1);
+    cr_assert_eq(journal_waiting(journal), 0);
+    cr_assert_eq(journal_peek(journal, 0)->end_ticks, 0);
+    cr_assert_eq(tap_self.journal_room, 0);
+    cr_assert_eq(tap_self.phase, TAP_OUTSIDE);
 }
 
 /* Where anything is to be asked, the other hook does it. */
@@ -223,9 +251,7 @@ Test(pass, others_are_left_to_the_hook)
     slot_first[hot_rows[0].slot].low = UINTPTR_MAX;
     slot_first[hot_rows[0].slot].bytes = 1;
     goes_the_other_way("another caller");
-    slot_first[hot_rows[0].slot].low = 0;
-    slot_first[hot_rows[0].slot].bytes = UINTPTR_MAX;
-    slot_first[hot_rows[0].slot].real = NULL;
+    slot_first[hot_rows[0].slot].bytes = 0;
     goes_the_other_way("nobody knows the function");
 }
 
@@ -248,6 +274,51 @@ Test(pass, before_our_constructor_calls_go_on)
     tap_self_offset = 0;
     cr_assert_eq(call(&hot_rows[0]), 0);
     cr_assert_eq(called, 1);
+}
+
+/* What each setter may be told that the handle's entry has already. */
+static const struct setter {
+    const char *name;
+    any *hook;
+    enum slot_id slot;
+    uint64_t same;
+} setters[] = {
+#define SETTER(symbol, same)                                                                       \
+    {                                                                                              \
+#symbol, (any *)(void (*)(void))symbol, SLOT_##symbol, same                                \
+    }
+    SETTER(cublasSetStream_v2, stream),
+    SETTER(cudnnSetStream, stream),
+    SETTER(cublasSetMathMode, math_mode),
+};
+
+static int tell(const struct setter *s, uint64_t of, uint64_t what)
+{
+    hooked = called = 0;
+    return s->hook(of, what, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                   22);
+}
+
+Test(pass, a_setter_that_tells_nothing_new_is_a_jump)
+{
+    for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
+        const struct setter *s = &setters[i];
+        cr_assert_eq(tell(s, handle, s->same), 0, "%s", s->name);
+        cr_assert_eq(called, 1, "%s", s->name);
+        cr_assert_eq(got[0], handle);
+        cr_assert_eq(got[1], s->same);
+        cr_assert_eq(tell(s, handle, s->same ^ 16), HOOKED, "%s: new", s->name);
+        cr_assert_eq(tell(s, handle + 16, s->same), HOOKED, "%s: another handle", s->name);
+        slot_first[s->slot].bytes = 0;
+        cr_assert_eq(tell(s, handle, s->same), HOOKED, "%s: nobody knows the function", s->name);
+    }
+}
+
+Test(pass, other_setters_are_left_to_the_hook)
+{
+    cr_assert_eq(cublasSetPointerMode_v2((cublasHandle_t)handle, (cublasPointerMode_t)0), HOOKED);
+    cr_assert_eq(cublasDestroy_v2((cublasHandle_t)handle), HOOKED);
+    cr_assert_eq(cudnnDestroy((cudnnHandle_t)handle), HOOKED);
 }
 
 /* All places but one can be filled, at any place of the ring, and a turn of it is no loss. */

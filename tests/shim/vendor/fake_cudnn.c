@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A fake cuDNN from cudnn.def and cudnn_plan.def. Descriptors are what fake_cudnn.h says.
+ * A fake cuDNN from cudnn.def, cudnn_plan.def and cudnn_state.def. Descriptors are what
+ * fake_cudnn.h says.
  */
 #include <string.h>
 
@@ -10,6 +11,7 @@ enum {
 #define ROW(family, symbol) AT_##symbol,
 #include "tracer/cudnn.def"
 #include "tracer/cudnn_plan.def"
+#include "tracer/cudnn_state.def"
 #undef ROW
     ROWS
 };
@@ -18,6 +20,7 @@ static struct fake_row rows[ROWS + 1] = {
 #define ROW(family, symbol) { #symbol, 0, 0, 0 },
 #include "tracer/cudnn.def"
 #include "tracer/cudnn_plan.def"
+#include "tracer/cudnn_state.def"
 #undef ROW
 };
 
@@ -96,9 +99,53 @@ int cudnnGetAttnDescriptor(const struct fake_attention *a, unsigned *mode, int *
     return 0;
 }
 
+/* A handle's stream is called as the handle, until it is told another one. */
+static struct {
+    void *handle, *stream;
+} told[16];
+
+uint64_t fake_cudnn_asked;
+
+static void **told_to(void *handle, void *name)
+{
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (told[i].handle == name) {
+            told[i].handle = handle;
+            return &told[i].stream;
+        }
+    return NULL;
+}
+
+static void *stream_of(void *handle)
+{
+    void **stream = handle ? told_to(handle, handle) : NULL;
+    return stream ? *stream : handle;
+}
+
+static int set_stream(void *handle, void *stream)
+{
+    void **place = told_to(handle, handle);
+    if (!place)
+        place = told_to(handle, NULL);
+    if (!place)
+        return 1001;
+    *place = stream;
+    return 0;
+}
+
+/* Its place is free for another one. */
+static int destroy_handle(void *handle)
+{
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (told[i].handle == handle)
+            told[i].handle = NULL;
+    return 0;
+}
+
 int cudnnGetStream(void *handle, void **stream)
 {
-    *stream = handle;
+    fake_cudnn_asked++;
+    *stream = stream_of(handle);
     return 0;
 }
 
@@ -111,8 +158,8 @@ static int execute(void *handle, const void *plan, struct fake_row *row)
     if (plan && !fake_cudnn_is_plan(plan))
         return 1001;
     if (fake_cudnn_engine)
-        fake_cudnn_engine(handle);
-    fake_work(handle, row);
+        fake_cudnn_engine(stream_of(handle));
+    fake_work(stream_of(handle), row);
     return 0;
 }
 
@@ -124,17 +171,19 @@ static int populate(const void *plan, void *graph)
     return 0;
 }
 
-#define WORK               (fake_work(handle, row), 0)
-#define CUDNN_FORWARD_DO   WORK
-#define CUDNN_FUSED_DO     WORK
-#define CUDNN_TO_DATA_DO   WORK
-#define CUDNN_TO_FILTER_DO WORK
-#define CUDNN_ATTENTION_DO WORK
-#define CUDNN_EXECUTE_DO   execute(handle, plan, row)
-#define CUDNN_POPULATE_DO  populate(plan, graph)
-#define CUDNN_CREATE_DO    fake_cudnn_create((int)type, descriptor)
-#define CUDNN_FINALIZE_DO  fake_cudnn_finalize(descriptor)
-#define CUDNN_DESTROY_DO   fake_cudnn_destroy(descriptor)
+#define WORK                    (fake_work(handle, row), 0)
+#define CUDNN_FORWARD_DO        WORK
+#define CUDNN_FUSED_DO          WORK
+#define CUDNN_TO_DATA_DO        WORK
+#define CUDNN_TO_FILTER_DO      WORK
+#define CUDNN_ATTENTION_DO      WORK
+#define CUDNN_EXECUTE_DO        execute(handle, plan, row)
+#define CUDNN_POPULATE_DO       populate(plan, graph)
+#define CUDNN_SET_STREAM_DO     set_stream(handle, stream)
+#define CUDNN_DESTROY_HANDLE_DO destroy_handle(handle)
+#define CUDNN_CREATE_DO         fake_cudnn_create((int)type, descriptor)
+#define CUDNN_FINALIZE_DO       fake_cudnn_finalize(descriptor)
+#define CUDNN_DESTROY_DO        fake_cudnn_destroy(descriptor)
 
 #define ROW(family, symbol)                                                                        \
     cudnnStatus_t symbol(family##_PARAMS)                                                          \
@@ -144,4 +193,5 @@ static int populate(const void *plan, void *graph)
     }
 #include "tracer/cudnn.def"
 #include "tracer/cudnn_plan.def"
+#include "tracer/cudnn_state.def"
 #undef ROW

@@ -106,6 +106,7 @@ enum { FAKE_PORT_LIST(X) FAKE_NO_PORT };
 #define ROW(family, symbol) cudnnStatus_t symbol(family##_PARAMS);
 #include "tracer/cudnn.def"
 #include "tracer/cudnn_plan.def"
+#include "tracer/cudnn_state.def"
 #undef ROW
 int cudnnGetTensorNdDescriptor(const struct fake_extent *e, int most, int *type, int *count,
                                int *size, int *stride);
@@ -123,6 +124,7 @@ int cudnnGetAttnDescriptor(const struct fake_attention *a, unsigned *mode, int *
                            int *k_projected, int *v_projected, int *o_projected, int *most_q,
                            int *most_k, int *most_batch, int *most_beam);
 int cudnnGetStream(void *handle, void **stream);
+extern uint64_t fake_cudnn_asked; /* calls of it */
 int cudnnBackendSetAttribute(void *descriptor, int name, int type, int64_t count,
                              const void *value);
 int cudnnBackendGetAttribute(const void *descriptor, int name, int type, int64_t most,

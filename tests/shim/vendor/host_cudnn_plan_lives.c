@@ -68,6 +68,43 @@ static void reuse(void)
         exit(74);
 }
 
+static struct fake_row *at_row(const char *symbol)
+{
+    struct fake_row *row = fake_cudnn_rows();
+    while (strcmp(row->symbol, symbol) != 0)
+        row++;
+    return row;
+}
+
+static void on(void *handle, D plan, int times)
+{
+    for (int i = 0; i < times; i++)
+        if (cudnnBackendExecute((cudnnHandle_t)handle, plan, NULL) != 0)
+            exit(79);
+}
+
+/* A handle is asked for its stream once. Prints the calls on each stream, as `dump streams`, and on
+ * stderr how often the library was asked. */
+static void streams(void)
+{
+    struct fake_stream *s = fake_stream(), *t = fake_stream(), *other = fake_stream();
+    void *handle = s; /* on that stream, until it is told another one */
+    D plan = conv_plan(0);
+    on(handle, plan, 3);
+    cudnnSetStream((cudnnHandle_t)handle, (cudaStream_t)(void *)t);
+    on(handle, plan, 5);
+    cudnnSetStream((cudnnHandle_t)handle, (cudaStream_t)(void *)t);
+    on(handle, plan, 2);
+    at_row("cudnnSetStream")->status = 1001;
+    cudnnSetStream((cudnnHandle_t)handle, (cudaStream_t)(void *)other);
+    at_row("cudnnSetStream")->status = 0;
+    on(handle, plan, 4);
+    cudnnDestroy((cudnnHandle_t)handle); /* the next one has its address */
+    on(handle, plan, 7);
+    printf("stream 1 10\nstream 2 11\n");
+    fprintf(stderr, "%llu\n", (unsigned long long)fake_cudnn_asked);
+}
+
 static void call(D plan, D pack)
 {
     if (cudnnBackendExecute(NULL, plan, pack) != 0)
@@ -370,5 +407,6 @@ const struct scenario host_cudnn_plan_lives[] = {
     SCENARIO(from_json), SCENARIO(reuse),    SCENARIO(packs),    SCENARIO(turns),
     SCENARIO(replaced),  SCENARIO(crowd),    SCENARIO(captured), SCENARIO(uncreated),
     SCENARIO(threads),   SCENARIO(inner),    SCENARIO(refused),  SCENARIO(host_refused),
-    SCENARIO(handler),   SCENARIO(switched), SCENARIO(populate), SCENARIO_END,
+    SCENARIO(handler),   SCENARIO(switched), SCENARIO(populate), SCENARIO(streams),
+    SCENARIO_END,
 };

@@ -31,6 +31,9 @@ check "cuBLASLt called by an engine's library is part of the call" rows_of inner
 check "what an engine's library is refused is not the host's failure" rows_of refused
 check "what the host is refused is, and does not wait for the loader" rows_of host_refused 21
 check "a host's call in the middle is not: it is dropped, and said" rows_of handler 0 10
+streams() { run streams 2>"$work/asked" && diff "$work/streams.said" <(dump streams streams); }
+check "a handle's stream, told, refused, and of another handle at its address" streams
+check "the library was asked once for each handle" equal "$(cat "$work/asked")" 2
 populates() { run populate && same_calls populate && counted populate 0 0; }
 check "a plan put into a CUDA graph counts by the launches" populates
 within_10_s() { for _ in $(seq 100); do "$@" && return || sleep 0.1; done; }

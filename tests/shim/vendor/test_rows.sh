@@ -5,7 +5,7 @@
 . "$TILEWISE_SOURCE/tests/shim/vendor/vendor.sh"
 
 exports() { nm -D --defined-only "$1" | sed -n 's/.* T \(\(cu\|nccl\)[a-zA-Z0-9_]*\)$/\1/p' | LC_ALL=C sort; }
-all_exported() { diff <(rows cublas.def cublas_state.def cublaslt.def cudnn.def cudnn_plan.def cupti_user.def driver.def graph.def nccl.def) <(exports "$SHIM"); }
+all_exported() { diff <(rows cublas.def cublas_state.def cublaslt.def cudnn.def cudnn_plan.def cudnn_state.def cupti_user.def driver.def graph.def nccl.def) <(exports "$SHIM"); }
 no_first_interface() { ! exports "$SHIM" | grep -E '^cublas[SDCZ]gem[mv]$'; }
 each_row_said() { diff <(rows cublas.def) <(cut -d' ' -f1 "$work/cublas.said" | LC_ALL=C sort -u); }
 
