@@ -12,6 +12,11 @@ HOT_DATA _Alignas(HOT_LINE) _Atomic uint64_t cudnn_plans_met[(1 << CUDNN_PLANS_M
 
 static _Atomic uint64_t keys[SETS][WAYS][WORDS], numbers;
 
+/* What the last numbers are of; number 0: being written. */
+static struct {
+    _Atomic uint64_t number, word[WORDS];
+} numbered[CUDNN_PLANS_NUMBERS];
+
 struct entry {
     _Atomic uintptr_t *name;
     _Atomic uint64_t *number, *word;
@@ -45,6 +50,29 @@ uint64_t cudnn_plans_get(const void *plan, struct tilewise_signature *out)
     return is_its && atomic_load_explicit(e.number, memory_order_relaxed) == number ? number : 0;
 }
 
+bool cudnn_plans_key(uint64_t number, struct tilewise_signature *out)
+{
+    uint64_t word[WORDS];
+    _Atomic uint64_t *is = &numbered[number % CUDNN_PLANS_NUMBERS].number;
+    if (number == 0 || atomic_load_explicit(is, memory_order_acquire) != number)
+        return false;
+    for (size_t i = 0; i < WORDS; i++)
+        word[i] = atomic_load_explicit(&numbered[number % CUDNN_PLANS_NUMBERS].word[i],
+                                       memory_order_acquire);
+    memcpy(out, word, sizeof *out);
+    return atomic_load_explicit(is, memory_order_relaxed) == number;
+}
+
+static void keep(uint64_t number, const uint64_t word[WORDS])
+{
+    _Atomic uint64_t *is = &numbered[number % CUDNN_PLANS_NUMBERS].number;
+    atomic_exchange_explicit(is, 0, memory_order_acq_rel);
+    for (size_t i = 0; i < WORDS; i++)
+        atomic_store_explicit(&numbered[number % CUDNN_PLANS_NUMBERS].word[i], word[i],
+                              memory_order_release);
+    atomic_store_explicit(is, number, memory_order_release);
+}
+
 void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)
 {
     uint64_t word[WORDS];
@@ -56,7 +84,9 @@ void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)
     if (!is_mine || !atomic_compare_exchange_strong(e.name, &name, BUSY))
         return;
     memcpy(word, key, sizeof word);
-    atomic_exchange_explicit(e.number, atomic_fetch_add(&numbers, 1) + 1, memory_order_acq_rel);
+    uint64_t number = atomic_fetch_add(&numbers, 1) + 1;
+    keep(number, word); /* before anybody can be told the number */
+    atomic_exchange_explicit(e.number, number, memory_order_acq_rel);
     for (size_t i = 0; i < WORDS; i++)
         atomic_store_explicit(&e.word[i], word[i], memory_order_release);
     uint32_t bit = cudnn_plans_hash(plan, CUDNN_PLANS_MET_BITS);

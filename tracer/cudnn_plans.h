@@ -17,11 +17,15 @@
 
 /* Number of what we know of a plan, of which the process has no other; 0: no plan that we know. */
 uint64_t cudnn_plans_get(const void *plan, struct tilewise_signature *out);
+/* The same by the number, for the writer thread, when the plan may be gone. False: so many came
+ * since that nobody knows. */
+bool cudnn_plans_key(uint64_t number, struct tilewise_signature *out);
 /* New, or in place of what was known. */
 void cudnn_plans_put(const void *plan, const struct tilewise_signature *key);
 /* The descriptor is about to be destroyed. */
 void cudnn_plans_forget(const void *plan);
 
+enum { CUDNN_PLANS_NUMBERS = 4096 /* the last ones that are known */ };
 enum { CUDNN_PLANS_WAYS = 8, CUDNN_PLANS_SET_BITS = 10, CUDNN_PLANS_MET_BITS = 12 };
 
 /* The keys lie elsewhere. */

@@ -9,6 +9,7 @@
 #include "tracer/cupti.h"
 #include "tracer/graph.h"
 #include "tracer/nvtx_write.h"
+#include "tracer/slot.h"
 #include "tracer/tap.h"
 #include "tracer/thread.h"
 
@@ -216,7 +217,10 @@ static void take_from_journal(struct drain *d, struct thread *t, struct journal 
     const struct journal_call *call = journal_peek(j, 0);
     struct tilewise_signature key;
     uint32_t stream, id = NO_ID;
-    journal_read(call, &key, &stream);
+    if (call->slot == SLOT_cudnnBackendExecute)
+        cudnn_plan_read(call, &key, &stream);
+    else
+        cublas_read(call, &key, &stream);
     int32_t entry = table_find_next(&j->table, &key);
     if (entry >= 0)
         id = signature_of(d, &j->table, (uint32_t)entry);

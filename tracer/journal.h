@@ -2,11 +2,8 @@
  *
  * Calls of one thread as they were made, on their way to the writer thread, which finds out what
  * they were. So the host's thread stores its arguments and no more: nothing is compared, nothing is
- * looked up, and what is stored is not waited for. One producer (pass_entry.S, tap.h), one consumer
- * (drain.c), no lock. What does not fit goes the way of all other calls, through the thread's table
- * and ring.
- *
- * Only where pass_entry.S writes to it: x86-64, where each argument is a word, whatever its type.
+ * looked up. One producer (pass_entry.S, gpu.h), one consumer (drain.c), no lock. What does not fit
+ * goes the way of all other calls, through the thread's table and ring.
  */
 #ifndef TILEWISE_TRACER_JOURNAL_H
 #define TILEWISE_TRACER_JOURNAL_H
@@ -26,7 +23,7 @@ struct journal_call {
     uint64_t start_ticks, end_ticks;
     uint64_t handle[2]; /* what was known of the handle: the end of a struct handle_entry */
     uint64_t slot;      /* enum slot_id */
-    uint64_t word[JOURNAL_WORDS]; /* the arguments, as many as the function has */
+    uint64_t word[JOURNAL_WORDS]; /* the arguments, or what else tells what the call was */
 };
 
 _Static_assert(sizeof(struct journal_call) == PASS_CALL_BYTES &&
@@ -88,8 +85,9 @@ static inline void journal_take(struct journal *j, uint64_t count)
     atomic_store_explicit(&j->taken, taken + count, memory_order_release);
 }
 
-/* What a call was (wrap_cublas.c). Asks no library: the handle may be gone. */
-void journal_read(const struct journal_call *call, struct tilewise_signature *key,
-                  uint32_t *stream);
+/* What a call was, by the file that wrote it there. Asks no library: the handle may be gone. */
+void cublas_read(const struct journal_call *call, struct tilewise_signature *key, uint32_t *stream);
+void cudnn_plan_read(const struct journal_call *call, struct tilewise_signature *key,
+                     uint32_t *stream);
 
 #endif

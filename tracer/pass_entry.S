@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hooks of cuBLAS's products, and of what handles are told. While there is nothing to record, a jump to the real function: which a
- * compiler would not make of a call with so many arguments. Else a jump to hook_SYMBOL, which finds
- * everything as the caller left it.
+ * Hooks of cuBLAS's products, and of what handles are told. While there is nothing to record, a jump
+ * to the real function: which a compiler would not make of a call with so many arguments. Else a
+ * jump to hook_SYMBOL, which finds everything as the caller left it.
  *
- * The hot ones do without that for most calls. What a recorded call costs between others of the
- * host is lines, of code above all, so they make the real call themselves, with all arguments
- * copied, into the thread's journal too.
+ * The hot ones do without that for most calls. What a recorded call costs a host that does much
+ * between two is lines, of code above all (hot.h). So they make the real call themselves and copy
+ * its arguments twice: for the function, and into the thread's journal.
  */
 #include "tracer/pass.h"
 
@@ -45,7 +45,6 @@
 
 .macro pass name, row
     begin \name
-    endbr64
     find_real \row, 1f, %r11
     cmpl $PASS_STATE_ON, tap_state(%rip)
     jge 1f
@@ -66,7 +65,6 @@
 /* `stack`: words of arguments there. */
 .macro journal name, row, stack
     begin \name
-    endbr64
     find_real \row, 7f, %r11
     /* The handle's place, if it is its own. */
     imull $PASS_HANDLE_HASH, %edi, %r11d
@@ -75,7 +73,7 @@
     leaq handle_near(%rip), %r10
     addq %r10, %r11
     cmpq %rdi, (%r11)
-    jne 7f
+    jne 6f
     movups PASS_HANDLE_STATE(%r11), %xmm0
     /* Is this thread recorded, outside of all hooks, and nothing else to be done? */
     movq tap_self_offset(%rip), %r10
@@ -190,8 +188,7 @@
     end \name
 .endm
 
-/* A setter: if it tells what the handle's entry holds at `offset`, a jump. One line, so without
- * endbr64, as all functions that the compiler makes here. */
+/* A setter: if it tells what the handle's entry holds at `offset` already, a jump. One line. */
 .macro setter name, row, compare, value, offset
     begin \name
     find_real \row, 1f, %rcx

@@ -166,19 +166,15 @@ static inline void tap_release(void)
 
 void tap_record_untimed(struct thread *t, uint32_t entry, uint64_t ns);
 
-/* The row of the call that is expected next; NULL: none, or rows are not the way now. */
-static inline const struct table_row *tap_expected(void)
-{
-    const struct tap_self *self = &tap_self;
-    const struct thread *t = self->thread;
-    return t && self->nvtx_phase == 0 && tap_events ? t->table.expected : NULL;
-}
-
-/* As hold, add and release, for a call of the row that tap_expected tells. */
-static inline void tap_add_row(uint64_t start_ticks, uint64_t duration_ticks, uint32_t stream)
+/* As hold, add and release, for a call that is told in the words of the table's rows. False: it is
+ * not the one that was expected, or rows are not the way now, and nothing is done. */
+static inline bool tap_add_expected(const struct table_call *call, uint64_t start_ticks,
+                                    uint64_t duration_ticks, uint32_t stream)
 {
     struct tap_self *self = &tap_self;
     struct thread *t = self->thread;
+    if (!t || self->nvtx_phase != 0 || !tap_events || !table_is_expected(&t->table, call))
+        return false;
     tap_hold();
     thread_add(&t->seen); /* first: the writer may already count what follows */
     uint16_t entry = t->table.guess;
@@ -187,16 +183,6 @@ static inline void tap_add_row(uint64_t start_ticks, uint64_t duration_ticks, ui
         tap_record_untimed(t, entry, clock_span_ns(duration_ticks));
     table_expect_next(&t->table, entry);
     tap_release();
-}
-
-/* The same for a call that is told in the words of the table's rows. False: it is not the one that
- * was expected, and nothing is done. */
-static inline bool tap_add_expected(const struct table_call *call, uint64_t start_ticks,
-                                    uint64_t duration_ticks, uint32_t stream)
-{
-    if (!tap_expected() || !table_is_expected(&tap_self.thread->table, call))
-        return false;
-    tap_add_row(start_ticks, duration_ticks, stream);
     return true;
 }
 

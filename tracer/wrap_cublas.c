@@ -363,7 +363,7 @@ static void describe(const struct journal_call *j, struct cublas_call *call)
 
 /* What another handle wrote over is the state that a handle is made with, if nothing else is known.
  */
-void journal_read(const struct journal_call *j, struct tilewise_signature *key, uint32_t *stream)
+void cublas_read(const struct journal_call *j, struct tilewise_signature *key, uint32_t *stream)
 {
     struct cublas_call call;
     struct handle_state state;

@@ -102,102 +102,88 @@ static HOT_NOT cudnnStatus_t follow_cudnnBackendDestroyDescriptor(
     return RESOLVE(cudnnBackendDestroyDescriptor)(CUDNN_DESTROY_ARGS);
 }
 
-/* An execution in the words of the table's rows. */
-struct plan_words {
-    uint64_t plan; /* cudnn_plans_number */
-    uint64_t none[TABLE_CALL_ENTRY / sizeof(uint64_t) - 1];
-    uint32_t entry; /* enum slot_id */
-    uint32_t rest[(sizeof(struct table_call) - TABLE_CALL_ENTRY) / sizeof(uint32_t) - 1];
-};
-_Static_assert(offsetof(struct plan_words, entry) == TABLE_CALL_ENTRY &&
-                   sizeof(struct plan_words) == sizeof(struct table_call),
-               "as the other hooks' calls");
-
 struct plan_call {
     struct gpu_call gpu; /* mode GPU_OFF: nothing to do afterwards */
-    uint64_t plan;       /* cudnn_plans_number */
     struct handle_state handle;
-    /* `own`, or where the call was expected the one of `row`, in the thread's table. */
-    const struct tilewise_signature *key;
-    const struct table_row *row; /* else NULL */
-    struct tilewise_signature own;
+    struct tilewise_signature key;
 };
 
 /* Asked before the real call: after it, the address may be another plan's. */
-static HOT_NOT void look_up(struct plan_call *p, const void *plan, uint32_t entry)
+static void look_up(struct plan_call *p, const void *plan, uint32_t entry)
 {
-    p->plan = cudnn_plans_get(plan, &p->own);
-    if (!p->plan)
-        p->own = cudnn_graph_shapeless;
-    p->own.entry = entry;
-    p->key = &p->own;
-    p->row = NULL;
+    if (!cudnn_plans_get(plan, &p->key))
+        p->key = cudnn_graph_shapeless;
+    p->key.entry = entry;
 }
 
-static HOT_NOT void enter(struct plan_call *p, const void *caller, const void *real,
-                          const void *handle, const void *plan)
+static void leave(const struct plan_call *p)
 {
-    p->gpu = gpu_enter(caller);
-    if (!p->gpu.mode)
-        return;
-    p->handle = cudnn_handle_state(handle, real);
-    look_up(p, plan, SLOT_cudnnBackendExecute);
+    gpu_leave(&p->gpu, p->handle.stream, p->handle.stream_number, &p->key);
 }
 
-static HOT_NOT void leave_by_key(const struct plan_call *p)
+static HOT_NOT cudnnStatus_t execute(CUDNN_EXECUTE_PARAMS, const void *caller,
+                                     __typeof__(&cudnnBackendExecute) real)
 {
-    struct gpu_place place = { graph_is_capturing() ? graph_capture_of(p->handle.stream) : 0,
-                               p->handle.stream_number };
-    struct plan_words words = { .plan = p->plan, .entry = SLOT_cudnnBackendExecute };
-    tap_hold();
-    gpu_add(&p->gpu, place, p->key, 0, 1);
-    tap_learn((const void *)&words, p->key);
-    tap_release();
-}
-
-/* Only executions have their entry in their words. */
-static inline bool is_of(const struct table_row *row, uint64_t plan)
-{
-    uint64_t number;
-    uint32_t entry;
-    memcpy(&number, row->call.byte + offsetof(struct plan_words, plan), sizeof number);
-    memcpy(&entry, row->call.byte + offsetof(struct plan_words, entry), sizeof entry);
-    return number == plan && entry == SLOT_cudnnBackendExecute;
-}
-
-/* enter for a thread that is ready. */
-static inline void enter_ready(struct plan_call *p, const void *caller, const void *real,
-                               const void *handle, const void *plan)
-{
-    p->gpu.caller = caller;
-    p->gpu.mode = GPU_RECORD;
-    p->gpu.start_ticks = gpu_enter_ready();
-    p->handle = cudnn_handle_state(handle, real);
-    p->plan = cudnn_plans_number(plan);
-    p->row = tap_expected();
-    if (__builtin_expect(p->row && is_of(p->row, p->plan), 1))
-        p->key = &p->row->key;
+    struct plan_call p = { .gpu = gpu_enter(caller) };
+    if (p.gpu.mode) {
+        tap_open_journal();
+        p.handle = cudnn_handle_state(handle, REAL);
+        look_up(&p, plan, SLOT_cudnnBackendExecute);
+    }
+    cudnnStatus_t status = real(CUDNN_EXECUTE_ARGS);
+    if (!p.gpu.mode)
+        return status;
+    p.gpu.end_ticks = clock_ticks();
+    if (status == SUCCESS)
+        leave(&p);
     else
-        look_up(p, plan, SLOT_cudnnBackendExecute);
+        gpu_fail(&p.gpu);
+    return status;
+}
+
+/* In the journal: the handle, the number of the plan. */
+void cudnn_plan_read(const struct journal_call *j, struct tilewise_signature *key, uint32_t *stream)
+{
+    struct handle_state state;
+    if (!cudnn_plans_key(j->word[1], key))
+        *key = cudnn_graph_shapeless;
+    key->entry = SLOT_cudnnBackendExecute;
+    handle_read((const void *)(uintptr_t)j->word[0], j->handle, &state);
+    *stream = state.stream_number;
+}
+
+/* The call launched something in a window of GPU time. */
+static HOT_NOT void leave_launched(const struct journal_call *j)
+{
+    struct plan_call p = {
+        .gpu = { .start_ticks = j->start_ticks, .end_ticks = j->end_ticks, .mode = GPU_RECORD }
+    };
+    cudnn_plan_read(j, &p.key, &p.handle.stream_number);
+    leave(&p);
 }
 
 static __attribute__((noinline)) HOT_TEXT cudnnStatus_t follow_cudnnBackendExecute(
     CUDNN_EXECUTE_PARAMS, const void *caller, __typeof__(&cudnnBackendExecute) real)
 {
-    struct plan_call p;
     real = __builtin_expect(real != NULL, 1) ? real : RESOLVE(cudnnBackendExecute);
-    if (gpu_is_ready())
-        enter_ready(&p, caller, REAL, handle, plan);
-    else
-        enter(&p, caller, REAL, handle, plan);
+    struct journal_call *j = gpu_journal(handle);
+    if (__builtin_expect(!j, 0))
+        return execute(CUDNN_EXECUTE_ARGS, caller, real);
+    j->slot = SLOT_cudnnBackendExecute;
+    j->word[0] = (uintptr_t)handle;
+    j->word[1] = cudnn_plans_number(plan);
+    j->start_ticks = clock_ticks();
     cudnnStatus_t status = real(CUDNN_EXECUTE_ARGS);
-    if (!p.gpu.mode)
-        return status;
-    p.gpu.end_ticks = clock_ticks();
-    if (__builtin_expect(status != SUCCESS, 0))
-        gpu_fail(&p.gpu);
-    else if (!gpu_leave_row(&p.gpu, p.handle.stream_number, p.row))
-        leave_by_key(&p);
+    switch (gpu_journal_end(j, clock_ticks(), status == SUCCESS)) {
+    case GPU_JOURNAL_DONE:
+        break;
+    case GPU_JOURNAL_FAILED:
+        tap_fail(caller);
+        break;
+    case GPU_JOURNAL_LAUNCHED:
+        leave_launched(j);
+        break;
+    }
     return status;
 }
 
@@ -215,7 +201,7 @@ static HOT_NOT cudnnStatus_t follow_cudnnBackendPopulateCudaGraph(
         return status;
     tap_hold();
     if (status == SUCCESS)
-        graph_add_work(graph, p.key);
+        graph_add_work(graph, &p.key);
     tap_release();
     return status;
 }

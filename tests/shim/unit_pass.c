@@ -263,6 +263,9 @@ Test(pass, nothing_is_kept_while_recording_is_off)
     cr_assert_eq(called, 1);
     cr_assert_eq(phase_inside, TAP_OUTSIDE);
     cr_assert_eq(journal_waiting(journal), 0);
+    handle_near_of((const void *)handle)->name = 0;
+    cr_assert_eq(call(&hot_rows[0]), 0, "a handle that nobody told of");
+    cr_assert_eq(called, 2);
     graph_captures = 1;
     goes_the_other_way("a capture, while off");
 }

@@ -144,3 +144,23 @@ Test(cudnn_plans, a_number_is_of_one_plan_as_it_is_known_once)
     cr_assert(cudnn_plans_number(plan) > second);
     cr_assert_eq(cudnn_plans_number(other), others);
 }
+
+/* The writer asks for a plan that was destroyed meanwhile. */
+Test(cudnn_plans, what_a_number_was_of)
+{
+    struct tilewise_signature key = { .m = 7 }, other = { .m = 8 }, got;
+    int plan = 0;
+    cudnn_plans_put(&plan, &key);
+    uint64_t number = cudnn_plans_number(&plan);
+    cudnn_plans_forget(&plan);
+    cudnn_plans_put(&plan, &other);
+    cr_assert(cudnn_plans_key(number, &got));
+    cr_assert_eq(got.m, 7);
+    cr_assert(cudnn_plans_key(cudnn_plans_number(&plan), &got));
+    cr_assert_eq(got.m, 8);
+    cr_assert(!cudnn_plans_key(0, &got));
+    cr_assert(!cudnn_plans_key(number + CUDNN_PLANS_NUMBERS, &got));
+    for (int i = 0; i < CUDNN_PLANS_NUMBERS; i++)
+        cudnn_plans_put(&plan, &other);
+    cr_assert(!cudnn_plans_key(number, &got), "too many came since");
+}
