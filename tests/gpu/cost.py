@@ -3,10 +3,11 @@
 
 Each question has its own method:
   - an eager decoder is bound by Python, and two processes of one setting differ by several per cent:
-    so one process takes the shim's hooks out and puts them back between its steps (switch.py). What
-    is left out is the recorder's threads, which work on other processors in both. Steps without the
-    hooks are held against each other too. Beside it, printed: recording switched by `tilewise ctl`,
-    in turns;
+    so one process takes the shim's hooks out and puts them back between its steps (switch.py). Its
+    speed drifts too, so each step is held against its block of steps; then the medians of all steps
+    with the hooks and of all without them are compared. What is left out is the recorder's threads,
+    which work on other processors in both. Steps without the hooks are held against each other too.
+    Beside it, printed: recording switched by `tilewise ctl`, in turns;
   - a graph's step is steady: decoders that live side by side, one of them without the shim, take
     short turns on one processor and one GPU; each turn is held against its neighbour. So, printed,
     for what CUPTI costs between windows (`attached`) and for `full`;
@@ -26,7 +27,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import intervals
 import switch
@@ -62,15 +62,6 @@ CALL_COST_SECONDS, CALL_COST_BATCHES = 2, 300
 WHILE_OFF = "ns of the hooks of a product and its setters while recording is off, caches emptied"
 
 Pairs = list[tuple[float, float]]  # ns of a step: (base, changed)
-
-
-class Block(NamedTuple):
-    """Medians of a step, in ns: without the hooks, with them; without them in two halves."""
-
-    out: float
-    on: float
-    one_half: float
-    other_half: float
 
 
 class Player:
@@ -123,10 +114,10 @@ class Player:
         """Median of a step, in ns."""
         return self._answer(f"{mode} {seconds}", seconds)["median_ns"]
 
-    def alternate(self, mode: str, seconds: float) -> tuple[list[Block], list[str]]:
-        """Blocks of steps, and the hooks that were taken out."""
+    def alternate(self, mode: str, seconds: float) -> tuple[list[switch.Block], list[str]]:
+        """Blocks of steps, in ns, and the hooks that were taken out."""
         answer = self._answer(f"{mode} {seconds} alternate", seconds)
-        return [Block(*one) for one in answer["blocks_ns"]], answer["hooks"]
+        return [switch.Block(*one) for one in answer["blocks_ns"]], answer["hooks"]
 
     def traces(self) -> list[pathlib.Path]:
         return sorted((self.folder / "traces").glob("*.twt"))
@@ -212,11 +203,15 @@ def _players(session: Session, settings: Iterable[str], number: int):
             player.end()
 
 
-def _cost(rounds: list[Pairs]) -> intervals.Interval:
-    return intervals.Interval(*(v - 1 for v in intervals.ratio_of_turns(rounds)))
+def _cost(ratio: intervals.Interval) -> intervals.Interval:
+    return intervals.Interval(*(v - 1 for v in ratio))
 
 
-def _eager(session: Session, players: dict[str, Player]) -> dict[str, list[Block]]:
+def _cost_of_turns(rounds: list[Pairs]) -> intervals.Interval:
+    return _cost(intervals.ratio_of_turns(rounds))
+
+
+def _eager(session: Session, players: dict[str, Player]) -> dict[str, list[switch.Block]]:
     """The judged settings, each in its own process."""
     found = {}
     for setting in JUDGED:
@@ -239,7 +234,7 @@ def _switched_by_ctl(session: Session, players: dict[str, Player]) -> None:
     session.check("cost: ctl switches a running decoder", True)
     for setting, pairs in found.items():
         name = f"cost: {setting}, eager, off and on by ctl"
-        session.figures[name] = _cost([pairs])._asdict() | {"pairs": len(pairs)}
+        session.figures[name] = _cost_of_turns([pairs])._asdict() | {"pairs": len(pairs)}
 
 
 def turns(session: Session) -> None:
@@ -274,7 +269,8 @@ def graphs(session: Session) -> None:
     for setting in JUDGED if waited else ("counts",):
         each = [statistics.median(w / b - 1 for b, w in pairs) for pairs in graph[setting]]
         name = f"{setting}, graph, against no shim"
-        _conclude(session, name, setting, _cost(graph[setting]), rounds=len(each), of_rounds=each)
+        cost = _cost_of_turns(graph[setting])
+        _conclude(session, name, setting, cost, rounds=len(each), of_rounds=each)
     if not waited:
         processes(session, "graph")
 
@@ -287,7 +283,7 @@ def printed(session: Session) -> None:
             for mode in MODES:
                 pairs = _against(players, setting, mode, PRINTED_TURNS[mode])
                 name = f"cost: {setting}, {mode}, against no shim"
-                session.figures[name] = _cost([pairs])._asdict()
+                session.figures[name] = _cost_of_turns([pairs])._asdict()
 
 
 def _waited(facts: list[str]) -> bool:
@@ -295,12 +291,12 @@ def _waited(facts: list[str]) -> bool:
     return any(f.startswith("cupti: waiting:") for f in facts) and "cupti: windows" not in facts
 
 
-def _judge_eager(session: Session, setting: str, blocks: list[Block]) -> None:
+def _judge_eager(session: Session, setting: str, blocks: list[switch.Block]) -> None:
     """Steps with the hooks against those without; unclear where the method finds a difference
     between steps that are alike."""
-    cost = _cost([[(block.out, block.on) for block in blocks]])
-    alike = _cost([[(block.one_half, block.other_half) for block in blocks]])
-    step_ns = statistics.median(block.out for block in blocks)
+    cost = _cost(intervals.ratio_of_blocks([(block.without, block.on) for block in blocks]))
+    alike = _cost(intervals.ratio_of_blocks([(block.out, block.out_too) for block in blocks]))
+    step_ns = statistics.median(step for block in blocks for step in block.without)
     name = f"{setting}, eager, with the hooks and without between steps"
     how = {"alike": alike._asdict(), "step_ns": step_ns, "blocks": len(blocks)}
     session.figures[f"cost: {name}"] = cost._asdict() | how
@@ -358,7 +354,7 @@ def processes(session: Session, mode: str, rounds_max: int = 6) -> None:
     name = f"cost: windows, {mode}, processes, as the recorder has it"
     session.figures[name] = session.facts(traces)
     pairs = [(one["none"], one["windows"]) for one in rounds]
-    cost = intervals.Interval(*(v - 1 for v in intervals.ratio_of_rounds(pairs)))
+    cost = _cost(intervals.ratio_of_rounds(pairs))
     _conclude(session, f"windows, {mode}, against no shim", "windows", cost, rounds=len(rounds))
 
 

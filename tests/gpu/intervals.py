@@ -5,15 +5,17 @@ Consecutive samples of one run are not independent (clocks, temperature, neighbo
 them is one observation.
 """
 
+import bisect
+import itertools
 import math
 import random
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
-TURNS_MIN = 3
+TURNS_MIN = BLOCKS_MIN = 3
 
 
 class Interval(NamedTuple):
@@ -59,6 +61,52 @@ def ratio_of_turns(rounds: Sequence[Sequence[tuple[float, float]]]) -> Interval:
             [_resample(turns, generator) for turns in generator.choices(logs, k=len(logs))]
         ),
     )
+
+
+class _Pool:
+    """Values of all blocks, sorted once: a resample only changes how often each block counts, and
+    sorting again would be most of a bootstrap's time."""
+
+    def __init__(self, blocks: Iterable[Sequence[float]]):
+        pairs = sorted((value, block) for block, values in enumerate(blocks) for value in values)
+        self._values = [value for value, _ in pairs]
+        self._blocks = [block for _, block in pairs]
+
+    def median(self, times: Sequence[int]) -> float:
+        """Median where block i is there times[i] times."""
+        reached = list(itertools.accumulate(map(times.__getitem__, self._blocks)))
+        middles = ((reached[-1] - 1) // 2, reached[-1] // 2)  # the same one if the count is odd
+        return statistics.fmean(self._values[bisect.bisect_right(reached, i)] for i in middles)
+
+
+def _against_block(base: Sequence[float], changed: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Logarithms of the samples over the block's level, which is halfway between the medians of both
+    kinds. It is not the median of all samples: that is itself one of them, so too many of both kinds
+    would lie at nought, which draws the medians of the kinds together."""
+    kinds = [math.log(v) for v in base], [math.log(v) for v in changed]
+    level = statistics.fmean(map(statistics.median, kinds))
+    return tuple([v - level for v in logs] for logs in kinds)
+
+
+def ratio_of_blocks(blocks: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Interval:
+    """Median of changed / median of base, both over the samples of all blocks, each held against the
+    level of its block before, in logarithms. So what drifts from block to block is in neither, and
+    one median is of many samples. A block is (samples of base, samples of changed), taken by turns.
+    Resampled are whole blocks. At least three are needed."""
+    if len(blocks) < BLOCKS_MIN:
+        raise ValueError("too few blocks for an interval")
+    base, changed = map(_Pool, zip(*(_against_block(*one) for one in blocks), strict=True))
+
+    def ratio(times: Sequence[int]) -> float:
+        return math.exp(changed.median(times) - base.median(times))
+
+    def draw(generator: random.Random) -> float:
+        times = [0] * len(blocks)
+        for block in _resample(range(len(blocks)), generator):
+            times[block] += 1
+        return ratio(times)
+
+    return _bootstrap(ratio([1] * len(blocks)), draw)
 
 
 def median_difference(pairs: Sequence[tuple[float, float]]) -> Interval:

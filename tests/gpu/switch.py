@@ -15,7 +15,6 @@ import mmap
 import os
 import pathlib
 import random
-import statistics
 import subprocess
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -24,6 +23,18 @@ BLOCK_STEPS = 32
 FUNCTIONS = ("tap_pause", "tap_resume")
 SHIM = "/libtilewise-tracer.so"
 OUT, OUT_TOO, ON = range(3)  # without the hooks, in two halves to tell them from each other; with
+
+
+class Block(NamedTuple):
+    """Durations of steps that follow each other, by their state: the fields are in its order."""
+
+    out: list[float]
+    out_too: list[float]
+    on: list[float]
+
+    @property
+    def without(self) -> list[float]:
+        return self.out + self.out_too
 
 
 def places(shim: str) -> str:
@@ -134,14 +145,12 @@ def state_of(step: int) -> int:
     return _order(step // BLOCK_STEPS)[step % BLOCK_STEPS]
 
 
-def medians(durations: Sequence[float]) -> list[tuple[float, float, float, float]]:
-    """Of each whole block of steps but the first: without the hooks, with them; and of the steps
-    without them the two halves."""
+def by_block(durations: Sequence[float]) -> list[Block]:
+    """The whole blocks of steps but the first."""
     blocks = []
     for start in range(BLOCK_STEPS, len(durations) - BLOCK_STEPS + 1, BLOCK_STEPS):
-        of: dict[int, list[float]] = {OUT: [], OUT_TOO: [], ON: []}
+        block = Block([], [], [])
         for step in range(start, start + BLOCK_STEPS):
-            of[state_of(step)].append(durations[step])
-        out, too, on = (statistics.median(of[state]) for state in (OUT, OUT_TOO, ON))
-        blocks.append((statistics.median(of[OUT] + of[OUT_TOO]), on, out, too))
+            block[state_of(step)].append(durations[step])
+        blocks.append(block)
     return blocks

@@ -66,7 +66,9 @@ def test_a_decoder_takes_its_hooks_out_between_steps():
     with player("counts") as one:
         before = one.seen()
         blocks, hooks = one.alternate("eager", 0.5)
-        assert len(blocks) >= 3 and all(min(block) > 1e6 for block in blocks), blocks
+        steps = [step for block in blocks for state in block for step in state]
+        assert len(steps) == len(blocks) * switch.BLOCK_STEPS >= 3 * switch.BLOCK_STEPS, blocks
+        assert min(steps) > 1e6, blocks
         assert hooks == ["cblas_sgemm"], hooks
         calls = (one.seen() - before) / CALLS
         # Whole blocks and a part of one.
@@ -82,6 +84,17 @@ def test_a_decoder_takes_its_hooks_out_between_steps():
 def test_a_decoder_without_the_shim_takes_turns():
     with player("none") as one:
         assert one.turn("graph", 0.1) > 1e6
+
+
+def test_steps_are_grouped_by_block_and_state():
+    blocks = switch.by_block(range(4 * switch.BLOCK_STEPS + 3))
+    assert len(blocks) == 3, blocks
+    for number, block in enumerate(blocks, 1):  # the first is left out
+        first = number * switch.BLOCK_STEPS
+        assert sorted(sum(block, [])) == list(range(first, first + switch.BLOCK_STEPS)), block
+        for state in (switch.OUT, switch.OUT_TOO, switch.ON):
+            assert all(switch.state_of(step) == state for step in block[state]), block
+    assert switch.by_block(range(2 * switch.BLOCK_STEPS - 1)) == []
 
 
 def test_what_is_not_there_is_refused():
