@@ -162,7 +162,7 @@ static inline enum gpu_journal gpu_journal_end(struct journal_call *j, uint64_t 
             return GPU_JOURNAL_LAUNCHED;
         self->journal_next = j + 1;
         self->journal_room--;
-        atomic_store_explicit(&self->journal->next, j + 1, memory_order_release);
+        atomic_store_explicit(&j->number, self->journal_number++, memory_order_release);
     }
     tap_release();
     return GPU_JOURNAL_DONE;

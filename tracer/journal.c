@@ -7,19 +7,13 @@ _Static_assert((JOURNAL_CALLS & (JOURNAL_CALLS - 1)) == 0, "places are numbers m
 
 struct journal *journal_make(void)
 {
-    struct journal *j = pages_map(sizeof *j);
-    if (j)
-        atomic_store_explicit(&j->next, j->call, memory_order_relaxed);
-    return j;
+    return pages_map(sizeof(struct journal));
 }
 
-/* One place stays free, to tell a full journal from an empty one. */
-uint32_t journal_room(struct journal *j, struct journal_call **next)
+uint32_t journal_room(struct journal *j, uint32_t number, struct journal_call **next)
 {
-    uint64_t taken = atomic_load_explicit(&j->taken, memory_order_acquire);
-    uint64_t at = (uint64_t)(atomic_load_explicit(&j->next, memory_order_relaxed) - j->call);
-    uint64_t room = JOURNAL_CALLS - 1 - (at - taken) % JOURNAL_CALLS;
-    at %= JOURNAL_CALLS;
+    uint32_t taken = (uint32_t)atomic_load_explicit(&j->taken, memory_order_acquire);
+    uint32_t room = JOURNAL_CALLS - (number - 1 - taken), at = (number - 1) % JOURNAL_CALLS;
     *next = &j->call[at];
-    return (uint32_t)(room < JOURNAL_CALLS - at ? room : JOURNAL_CALLS - at);
+    return room < JOURNAL_CALLS - at ? room : JOURNAL_CALLS - at;
 }

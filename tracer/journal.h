@@ -21,8 +21,9 @@ enum { JOURNAL_CALLS = 1024, JOURNAL_WORDS = 27 };
 
 struct journal_call {
     uint64_t start_ticks, end_ticks;
-    uint64_t handle[2]; /* what was known of the handle: the end of a struct handle_entry */
-    uint64_t slot;      /* enum slot_id */
+    uint64_t handle[2];      /* what was known of the handle: the end of a struct handle_entry */
+    uint32_t slot;           /* enum slot_id */
+    _Atomic uint32_t number; /* of the call in this journal, from 1 on; stored last */
     uint64_t word[JOURNAL_WORDS]; /* the arguments, or what else tells what the call was */
 };
 
@@ -30,46 +31,49 @@ _Static_assert(sizeof(struct journal_call) == PASS_CALL_BYTES &&
                    offsetof(struct journal_call, end_ticks) == PASS_CALL_END &&
                    offsetof(struct journal_call, handle) == PASS_CALL_HANDLE &&
                    offsetof(struct journal_call, slot) == PASS_CALL_SLOT &&
+                   offsetof(struct journal_call, number) == PASS_CALL_NUMBER &&
                    offsetof(struct journal_call, word) == PASS_CALL_WORDS,
                "pass_entry.S");
 
+/* The producer writes to its calls alone: what it has written is told by their numbers. */
 struct journal {
-    /* The producer's line: where the next call will be; the place after the last is the first. */
-    struct journal_call *_Atomic next;
-    char rest[HOT_LINE - sizeof(void *)];
     /* The consumer's: how many it has taken; what they were. */
     _Atomic uint64_t taken;
     struct table table;
     _Alignas(HOT_LINE) struct journal_call call[JOURNAL_CALLS];
 };
 
-_Static_assert(offsetof(struct journal, next) == 0, "pass_entry.S");
-
 /* An empty one; NULL without memory. */
 struct journal *journal_make(void);
 
-/* Producer: where to write the next call, and how many fit from there on. */
-uint32_t journal_room(struct journal *j, struct journal_call **next);
+/* Producer: where to write call `number`, and how many fit from there on. */
+uint32_t journal_room(struct journal *j, uint32_t number, struct journal_call **next);
 
-/* How many calls wait. */
+/* How many calls there are behind the first `taken`. */
+static inline uint64_t journal_behind(const struct journal *j, uint64_t taken)
+{
+    uint64_t n = 0;
+    while (atomic_load_explicit(&j->call[(taken + n) % JOURNAL_CALLS].number,
+                                memory_order_acquire) == (uint32_t)(taken + n + 1))
+        n++;
+    return n;
+}
+
+/* How many calls wait; the consumer. */
 static inline uint64_t journal_waiting(const struct journal *j)
 {
-    const struct journal_call *next = atomic_load_explicit(&j->next, memory_order_acquire);
-    uint64_t taken = atomic_load_explicit(&j->taken, memory_order_relaxed);
-    return ((uint64_t)(next - j->call) - taken) % JOURNAL_CALLS;
+    return journal_behind(j, atomic_load_explicit(&j->taken, memory_order_relaxed));
 }
 
 /* How many there ever were; any thread. */
 static inline uint64_t journal_seen(const struct journal *j)
 {
-    uint64_t taken;
+    uint64_t taken, behind;
     do {
         taken = atomic_load_explicit(&j->taken, memory_order_acquire);
-        const struct journal_call *next = atomic_load_explicit(&j->next, memory_order_acquire);
-        uint64_t waiting = ((uint64_t)(next - j->call) - taken) % JOURNAL_CALLS;
-        if (taken == atomic_load_explicit(&j->taken, memory_order_relaxed))
-            return taken + waiting;
-    } while (true);
+        behind = journal_behind(j, taken);
+    } while (taken != atomic_load_explicit(&j->taken, memory_order_acquire));
+    return taken + behind;
 }
 
 /* Consumer: the i-th call that waits. */

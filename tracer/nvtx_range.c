@@ -158,11 +158,12 @@ static void leave_phase(struct nvtx_thread *t, unsigned number, uint64_t start_n
     add(&t->notes.total[number].ended, 1);
 }
 
-/* Calls of this thread that were counted so far. */
+/* Changes with each call of this thread that is counted. */
 static uint64_t calls_so_far(void)
 {
     const struct thread *t = tap_self.thread;
-    return t ? thread_seen(t) : 0;
+    uint64_t seen = t ? atomic_load_explicit(&t->seen, memory_order_relaxed) : 0;
+    return seen + tap_self.journal_number;
 }
 
 /* An operator is a call: recording begins with it if with nothing else. */

@@ -25,7 +25,7 @@
 #define PASS_SELF_GPU_CALL 20
 #define PASS_SELF_ROOM     36
 #define PASS_SELF_NEXT     48
-#define PASS_SELF_JOURNAL  56
+#define PASS_SELF_NUMBER   56
 
 #define PASS_HANDLE_HASH       0x9e3779b1
 #define PASS_HANDLE_BITS       4
@@ -38,6 +38,7 @@
 #define PASS_CALL_END    8
 #define PASS_CALL_HANDLE 16
 #define PASS_CALL_SLOT   32
+#define PASS_CALL_NUMBER 36
 #define PASS_CALL_WORDS  40
 
 /* How many arguments of a family come on the stack, where six come in registers. */

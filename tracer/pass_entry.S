@@ -93,7 +93,7 @@
     movl %r11d, SELF(PASS_SELF_GPU_CALL) /* 0 */
     subq $-PASS_CALL_BYTES / 2, %rbx
     movups %xmm0, CALL(PASS_CALL_HANDLE)
-    movq $\row, CALL(PASS_CALL_SLOT)
+    movl $\row, CALL(PASS_CALL_SLOT)
     movq %rdi, WORD(0)
     movq %rsi, WORD(1)
     movq %rdx, WORD(2)
@@ -140,12 +140,14 @@
     movq %rax, CALL(PASS_CALL_END)
     cmpl $0, SELF(PASS_SELF_GPU_CALL)
     jne 3f
-    /* Told, and then counted: a signal handler finds the recorder busy until the end. */
-    movq SELF(PASS_SELF_JOURNAL), %r11
+    /* Told by its number, which is stored last. A signal handler finds the recorder busy until the
+     * end. */
+    movl SELF(PASS_SELF_NUMBER), %eax
+    incl SELF(PASS_SELF_NUMBER)
+    movl %eax, CALL(PASS_CALL_NUMBER)
     subq $-PASS_CALL_BYTES / 2, %rbx
     movq %rbx, SELF(PASS_SELF_NEXT)
     decl SELF(PASS_SELF_ROOM)
-    movq %rbx, (%r11)
     /* The writer has read what lies there: its lines are on another processor. Soon enough, they
      * come while the host does something else; a store that misses is waited for by the next lock
      * that the library takes. */

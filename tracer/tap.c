@@ -185,7 +185,7 @@ static bool attach(struct tap_self *self)
     struct thread *thread = thread_take(&cause);
     self->thread = thread;
     self->loss = thread ? 0 : (uint8_t)cause;
-    self->journal_room = 0;
+    self->journal_room = self->journal_number = 0;
     self->journal_next = NULL; /* a call that began in the parent finds that it is gone */
     if (!thread)
         return true; /* leave counts the drop; the next call tries again */
@@ -301,8 +301,9 @@ HOT_NOT void tap_open_journal(void)
     }
     if (!j)
         return;
-    self->journal = j;
-    self->journal_room = journal_room(j, &self->journal_next);
+    if (self->journal_number == 0) /* the thread that had the record before is gone */
+        self->journal_number = (uint32_t)journal_seen(j) + 1;
+    self->journal_room = journal_room(j, self->journal_number, &self->journal_next);
 }
 
 void tap_fail(const void *caller)

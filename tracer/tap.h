@@ -65,7 +65,7 @@ struct tap_self {
     uint32_t journal_room;    /* calls that fit into the thread's journal at journal_next */
     struct nvtx_thread *nvtx; /* open ranges, NULL before the first one: nvtx_range.c */
     struct journal_call *journal_next;
-    struct journal *journal;
+    uint32_t journal_number; /* of that call; 0: not known */
 };
 _Static_assert(sizeof(struct tap_self) == HOT_LINE, "one line");
 _Static_assert(offsetof(struct tap_self, epoch) == PASS_SELF_EPOCH &&
@@ -74,7 +74,7 @@ _Static_assert(offsetof(struct tap_self, epoch) == PASS_SELF_EPOCH &&
                    offsetof(struct tap_self, gpu_call) == PASS_SELF_GPU_CALL &&
                    offsetof(struct tap_self, journal_room) == PASS_SELF_ROOM &&
                    offsetof(struct tap_self, journal_next) == PASS_SELF_NEXT &&
-                   offsetof(struct tap_self, journal) == PASS_SELF_JOURNAL,
+                   offsetof(struct tap_self, journal_number) == PASS_SELF_NUMBER,
                "pass_entry.S");
 
 extern __thread struct tap_self tap_self

@@ -27,11 +27,11 @@ static void *write_calls(void *unused)
     (void)unused;
     for (uint64_t i = 0; i < CALLS;) {
         struct journal_call *next;
-        uint32_t room = journal_room(journal, &next);
+        uint32_t room = journal_room(journal, (uint32_t)i + 1, &next);
         for (; room > 0 && i < CALLS; room--, i++, next++) {
-            next->slot = i;
+            next->word[0] = i;
             next->word[JOURNAL_WORDS - 1] = ~i;
-            atomic_store_explicit(&journal->next, next + 1, memory_order_release);
+            atomic_store_explicit(&next->number, (uint32_t)i + 1, memory_order_release);
         }
     }
     atomic_store(&ended, true);
@@ -58,7 +58,7 @@ static uint64_t take_calls(void)
         uint64_t waiting = journal_waiting(journal);
         for (uint64_t n = 0; n < waiting; n++, i++) {
             const struct journal_call *call = journal_peek(journal, n);
-            wrong += call->slot != i || call->word[JOURNAL_WORDS - 1] != ~i;
+            wrong += call->word[0] != i || call->word[JOURNAL_WORDS - 1] != ~i;
         }
         journal_take(journal, waiting);
     }
