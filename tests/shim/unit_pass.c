@@ -3,6 +3,7 @@
  * The hooks of pass_entry.S beside a recorder that is all in this file, and journals.
  */
 #include <criterion/criterion.h>
+#include <execinfo.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static const void *failed_caller;
 static const struct journal_call *launched_call;
 static uint64_t got[WORDS];
 static uint8_t phase_inside;
-static bool launches, forks, is_aligned;
+static bool launches, forks, walks, is_aligned, is_walked;
 
 #define ROW(family, symbol, I, E)                                                                  \
     cublasStatus_t symbol(family##_PARAMS(I, E));                                                  \
@@ -78,6 +79,19 @@ void tap_fail(const void *caller)
     tap_self.phase = TAP_OUTSIDE;
 }
 
+static __attribute__((noinline)) int call_first(void);
+
+/* Does the way back through the hook lead to who called it? */
+static bool walk(void)
+{
+    enum { CALL_BYTES = 512 };
+    void *frame[16];
+    bool found = false;
+    for (int i = backtrace(frame, 16) - 1; i >= 0; i--)
+        found |= (uintptr_t)frame[i] - (uintptr_t)call_first < CALL_BYTES;
+    return found;
+}
+
 static int real(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,
                 uint64_t h, uint64_t i, uint64_t j, uint64_t k, uint64_t l, uint64_t m, uint64_t n,
                 uint64_t o, uint64_t p, uint64_t q, uint64_t r, uint64_t s, uint64_t t, uint64_t u,
@@ -91,6 +105,8 @@ static int real(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint
     /* The frame's address is two words below the arguments on the stack. */
     is_aligned = (uintptr_t)__builtin_frame_address(0) % 16 == 0;
     tap_self.gpu_call = launches ? 5 : tap_self.gpu_call;
+    if (walks)
+        is_walked = walk();
     if (forks) { /* as attach() leaves it in a child */
         tap_self.journal_room = 0;
         tap_self.journal_next = NULL;
@@ -150,7 +166,22 @@ static __attribute__((noinline)) int call(const struct hot_row *row)
                      word(16), word(17), word(18), word(19), word(20), word(21), word(22));
 }
 
+static int call_first(void)
+{
+    int got_back = call(&hot_rows[0]);
+    cr_assert(got_back == 0 || got_back == HOOKED); /* no tail call */
+    return got_back;
+}
+
 TestSuite(pass, .init = setup);
+
+Test(pass, a_debugger_finds_the_way_through)
+{
+    walks = true;
+    cr_assert_eq(call_first(), 0);
+    cr_assert_eq(called, 1);
+    cr_assert(is_walked);
+}
 
 Test(pass, a_call_goes_on_as_it_is_and_into_the_journal)
 {
