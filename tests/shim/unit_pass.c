@@ -192,8 +192,8 @@ Test(pass, a_call_goes_on_as_it_is_and_into_the_journal)
         cr_assert(is_aligned, "%s", row->name);
         cr_assert_eq(phase_inside, TAP_IN_CALL);
         cr_assert_eq(tap_self.phase, TAP_OUTSIDE);
-        cr_assert_eq(journal_waiting(journal), r + 1);
-        cr_assert_eq(journal_seen(journal), r + 1);
+        cr_assert_eq(journal_waiting(journal), (uint64_t)r + 1);
+        cr_assert_eq(journal_seen(journal), (uint64_t)r + 1);
         const struct journal_call *c = journal_peek(journal, r);
         for (int i = 0; i < row->words; i++) {
             cr_assert_eq(got[i], word(i), "%s: argument %d arrives", row->name, i);
