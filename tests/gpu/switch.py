@@ -74,18 +74,33 @@ def _lines(kinds: Sequence[str], *command: str) -> Iterator[list[str]]:
                 yield line.split()
 
 
-def _defined(path: str) -> Iterator[tuple[str, int]]:
+def defined(path: str) -> Iterator[tuple[str, int]]:
     """Functions that an object exports: name, place."""
     for words in _lines((" T ", " W ", " i "), "nm", "-D", "--defined-only", path):
         if len(words) == 3:
             yield words[2].split("@")[0], int(words[0], 16)
 
 
-def _slots(path: str) -> Iterator[tuple[str, int]]:
+def slots(path: str) -> Iterator[tuple[str, int]]:
     """Where an object keeps addresses of functions that it calls: name, place."""
     for words in _lines(("_JUMP_SLO", "_GLOB_DAT"), "readelf", "-rW", path):
         if len(words) > 4:
             yield words[4].split("@")[0], int(words[0], 16)
+
+
+def readable(maps: list[Mapping], at: int) -> Mapping | None:
+    """Where a place of an object is mapped."""
+    return next((one for one in maps if one.first <= at < one.end and "r" in one.rights), None)
+
+
+def make_writable(mapping: Mapping, at: int) -> None:
+    """The page of a place, which the loader may have closed."""
+    if "w" in mapping.rights:
+        return
+    page, rights = at & -mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    if protect(ctypes.c_void_p(page), ctypes.c_size_t(mmap.PAGESIZE), rights) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 class Switch:
@@ -98,32 +113,27 @@ class Switch:
             raise ValueError("the shim is not loaded into this process")
         base = objects[shims[0]][0].first
         # Functions of the loader are hooked too; they are no part of a step.
-        hooks = {name: base + at for name, at in _defined(shims[0]) if not name.startswith("dl")}
+        hooks = {name: base + at for name, at in defined(shims[0]) if not name.startswith("dl")}
         others = {path: maps for path, maps in objects.items() if path not in shims}
         real: dict[str, int] = {}
         for path, maps in others.items():
-            for name, at in _defined(path):
+            for name, at in defined(path):
                 if name in hooks:
                     real.setdefault(name, maps[0].first + at)
         self.names: set[str] = set()
         self._cells: list[tuple[ctypes.c_size_t, int, int]] = []
         for path, maps in others.items():
-            for name, at in _slots(path):
+            for name, at in slots(path):
                 if name in hooks and name in real:
                     self._take(name, maps, maps[0].first + at, hooks[name], real[name])
         if not self._cells:
             raise ValueError("nothing that is loaded calls a hook")
 
     def _take(self, name: str, maps: list[Mapping], at: int, hook: int, real: int) -> None:
-        inside = [one for one in maps if one.first <= at < one.end and "r" in one.rights]
-        if not inside or ctypes.c_size_t.from_address(at).value != hook:
+        mapping = readable(maps, at)
+        if not mapping or ctypes.c_size_t.from_address(at).value != hook:
             return
-        if "w" not in inside[0].rights:
-            page = at & -mmap.PAGESIZE
-            rights = mmap.PROT_READ | mmap.PROT_WRITE
-            protect = ctypes.CDLL(None, use_errno=True).mprotect
-            if protect(ctypes.c_void_p(page), ctypes.c_size_t(mmap.PAGESIZE), rights) != 0:
-                raise OSError(ctypes.get_errno(), f"mprotect for {name}")
+        make_writable(mapping, at)
         self.names.add(name)
         self._cells.append((ctypes.c_size_t.from_address(at), hook, real))
 

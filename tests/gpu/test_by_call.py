@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what is measured call by call (TAP): the arithmetic, and with the real shim and a fake
+cuBLAS. TILEWISE, SHIM and VENDOR_BIN: the program, the shim, where libfake_cublas.so is."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import by_call
+import tap
+
+PLACES = 6  # groups of a step; cuDNN executes at the fourth
+HOST = """
+int cublasCreate_v2(void **), cublasSetStream_v2(void *, void *);
+int cublasGemmEx(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int,
+                 int, const void *, void *, int, int, int, int);
+void products(int count)
+{
+    static void *handle;
+    if (!handle)
+        cublasCreate_v2(&handle);
+    for (int i = 0; i < count; i++) {
+        cublasSetStream_v2(handle, 0);
+        cublasGemmEx(handle, 0, 0, 8, 8, 8, 0, 0, 0, 8, 0, 0, 8, 0, 0, 0, 8, 68, -1);
+    }
+}
+"""
+RUNS = f"""
+import ctypes, json, pathlib, sys
+sys.path.insert(0, {str(HERE)!r})
+import by_call
+host, folder, shim, steps = ctypes.CDLL(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+step = lambda: host.products({PLACES})
+step()
+doors = by_call.Doors(by_call._build_doors(folder))
+def decode():
+    for _ in range(steps):
+        step()
+    return steps
+groups, per_step = by_call.measure(doors, [pathlib.Path(shim)], step, decode)
+print(json.dumps([per_step, [group.variant for group in groups]]))
+"""
+
+
+def made(generator: random.Random, added: dict[int, float], executed: float, steps: int):
+    """Groups of a machine that drifts, and is interrupted now and then."""
+    groups, variant = [], 0
+    for number in range(steps * PLACES):
+        place = number % PLACES
+        if number % by_call.RUN == 0:
+            variant = generator.randrange(len(added) + 1)
+        ns = 20_000 * (1 + place) * (1 + number / steps / PLACES / 5)
+        ns += generator.gauss(0, 2000) + (generator.random() < 0.1) * 50_000
+        ns += added.get(variant, 0) + (place == 3 and variant > 0) * executed
+        groups.append(by_call.Group(ns, variant, int(place == 3)))
+    return groups
+
+
+def holds(interval, ns: float) -> bool:
+    return interval.lo <= ns <= interval.hi
+
+
+def test_a_cost_is_found_to_100_ns_where_one_call_varies_by_2_us():
+    found = by_call.costs(made(random.Random(1), {1: 0, 2: 400}, 0, 6000), PLACES, 3)
+    assert holds(found[1, False], 0)
+    assert holds(found[2, False], 400)
+    assert found[2, False].hi - found[2, False].lo < 200
+
+
+def test_an_execution_of_cudnn_is_told_apart():
+    found = by_call.costs(made(random.Random(2), {1: 0, 2: 0}, 1500, 6000), PLACES, 3)
+    assert holds(found[2, True], 1500)
+    assert holds(found[2, False], 0)
+
+
+def run(folder: pathlib.Path, steps: int) -> tuple[int, list[int], str]:
+    vendor = os.environ["VENDOR_BIN"]
+    (folder / "host.c").write_text(HOST, encoding="ascii")
+    host = folder / "libhost.so"
+    words = ["-shared", "-fPIC", str(folder / "host.c"), "-o", str(host)]
+    libraries = [f"-L{vendor}", "-lfake_cublas", f"-Wl,-rpath,{vendor}"]
+    subprocess.run([os.environ.get("CC", "cc"), *words, *libraries], check=True)
+    traces = folder / "traces"
+    words = [sys.executable, "-B", "-c", RUNS, str(host), str(folder), os.environ["SHIM"], str(steps)]
+    environment = os.environ | {"TILEWISE_OUT": str(traces)}
+    out = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout
+    info = [os.environ["TILEWISE"], "info", *map(str, traces.glob("*.twt"))]
+    told = subprocess.run(info, capture_output=True, text=True, check=True).stdout
+    return *json.loads(out), told
+
+
+def test_the_shim_gets_the_calls_of_its_runs_alone():
+    steps = 300
+    with tempfile.TemporaryDirectory() as folder:
+        per_step, variants, told = run(pathlib.Path(folder), steps)
+    assert per_step == PLACES
+    assert len(variants) == steps * PLACES - 1
+    runs = [set(variants[i : i + by_call.RUN]) for i in range(0, len(variants), by_call.RUN)]
+    assert all(len(run) == 1 for run in runs)
+    assert set(variants) == {0, 1, 2}
+    # One step came before; the last group has no end and is not among them.
+    calls = variants.count(2) + PLACES
+    assert f"{calls} calls" in told or f"{calls + 1} calls" in told, told
+
+
+if __name__ == "__main__":
+    raise SystemExit(tap.run(globals()))
