@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Doors between a program and cuBLAS and cuDNN, for by_call.py: what is called through one goes on
- * to the real function or to a shim's hook of it, by the variant that is chosen for a run of groups.
- * A group is what happens from one cublasSetStream to the next. One thread calls.
+ * to the real function or to a shim's hook of it, by the variant that is chosen for a run of
+ * groups. A group is what happens from one cublasSetStream to the next. One thread calls.
  */
 #include <stdint.h>
 #include <stdlib.h>
