@@ -129,6 +129,7 @@ static HOT_NOT cudnnStatus_t execute(CUDNN_EXECUTE_PARAMS, const void *caller,
         tap_open_journal();
         p.handle = cudnn_handle_state(handle, REAL);
         look_up(&p, plan, SLOT_cudnnBackendExecute);
+        p.gpu.start_ticks = clock_ticks(); /* all that is no time of the call's */
     }
     cudnnStatus_t status = real(CUDNN_EXECUTE_ARGS);
     if (!p.gpu.mode)
