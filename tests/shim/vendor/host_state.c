@@ -362,13 +362,8 @@ static void burst(void)
     enum { THREADS = 3 };
     pthread_t thread[THREADS];
     int64_t v[THINGS];
-    cublasHandle_t h = new_handle();
-    for (int i = 0; i < 2;
-         i++) { /* threads that meet a stream at once may find it without a number */
+    for (int i = 0; i < 2; i++)
         burst_streams[i] = fake_stream();
-        cublasSetStream_v2(h, (cudaStream_t)(void *)burst_streams[i]);
-        cublasSgemm_v2(h, 0, 0, 8, 8, 8, NULL, NULL, 8, NULL, 8, NULL, NULL, 8);
-    }
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&thread[i], NULL, burst_of_calls, NULL) != 0)
             exit(72);
@@ -382,7 +377,7 @@ static void burst(void)
     }
     struct tilewise_signature s = base(TILEWISE_F32, TILEWISE_F32, TILEWISE_SCALAR_UNREAD, 0);
     s.m = s.n;
-    rowtext_print("cublasSgemm_v2", &s, THREADS * (BURST / 5) + 2);
+    rowtext_print("cublasSgemm_v2", &s, THREADS * (BURST / 5));
 }
 
 static void call_lt(void *stream)
