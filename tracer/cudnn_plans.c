@@ -13,7 +13,7 @@ HOT_DATA _Alignas(HOT_LINE) _Atomic uint64_t cudnn_plans_met[(1 << CUDNN_PLANS_M
 static _Atomic uint64_t keys[SETS][WAYS][WORDS], numbers;
 
 /* What the last numbers are of; number 0: being written. */
-static struct {
+static struct numbered {
     _Atomic uint64_t number, word[WORDS];
 } numbered[CUDNN_PLANS_NUMBERS];
 
@@ -34,48 +34,55 @@ static bool find(struct entry *e, uintptr_t name, const void *plan)
     return false;
 }
 
+/* A key in words, which somebody else may be writing. */
+static void load(const _Atomic uint64_t from[WORDS], struct tilewise_signature *out)
+{
+    uint64_t word[WORDS];
+    for (size_t i = 0; i < WORDS; i++)
+        word[i] = atomic_load_explicit(&from[i], memory_order_acquire);
+    memcpy(out, word, sizeof *out);
+}
+
+static void store(_Atomic uint64_t to[WORDS], const struct tilewise_signature *key)
+{
+    uint64_t word[WORDS];
+    memcpy(word, key, sizeof word);
+    for (size_t i = 0; i < WORDS; i++)
+        atomic_store_explicit(&to[i], word[i], memory_order_release);
+}
+
 uint64_t cudnn_plans_get(const void *plan, struct tilewise_signature *out)
 {
     uintptr_t name = (uintptr_t)plan;
     struct entry e;
-    uint64_t word[WORDS];
     if (!plan || !find(&e, name, plan))
         return 0;
     uint64_t number = atomic_load_explicit(e.number, memory_order_acquire);
     bool is_its = atomic_load_explicit(e.name, memory_order_acquire) == name;
-    for (size_t i = 0; i < WORDS; i++)
-        word[i] = atomic_load_explicit(&e.word[i], memory_order_acquire);
-    memcpy(out, word, sizeof *out);
+    load(e.word, out);
     /* Another plan may have taken the place meanwhile. */
     return is_its && atomic_load_explicit(e.number, memory_order_relaxed) == number ? number : 0;
 }
 
 bool cudnn_plans_key(uint64_t number, struct tilewise_signature *out)
 {
-    uint64_t word[WORDS];
-    _Atomic uint64_t *is = &numbered[number % CUDNN_PLANS_NUMBERS].number;
-    if (number == 0 || atomic_load_explicit(is, memory_order_acquire) != number)
+    const struct numbered *n = &numbered[number % CUDNN_PLANS_NUMBERS];
+    if (number == 0 || atomic_load_explicit(&n->number, memory_order_acquire) != number)
         return false;
-    for (size_t i = 0; i < WORDS; i++)
-        word[i] = atomic_load_explicit(&numbered[number % CUDNN_PLANS_NUMBERS].word[i],
-                                       memory_order_acquire);
-    memcpy(out, word, sizeof *out);
-    return atomic_load_explicit(is, memory_order_relaxed) == number;
+    load(n->word, out);
+    return atomic_load_explicit(&n->number, memory_order_relaxed) == number;
 }
 
-static void keep(uint64_t number, const uint64_t word[WORDS])
+static void keep(uint64_t number, const struct tilewise_signature *key)
 {
-    _Atomic uint64_t *is = &numbered[number % CUDNN_PLANS_NUMBERS].number;
-    atomic_exchange_explicit(is, 0, memory_order_acq_rel);
-    for (size_t i = 0; i < WORDS; i++)
-        atomic_store_explicit(&numbered[number % CUDNN_PLANS_NUMBERS].word[i], word[i],
-                              memory_order_release);
-    atomic_store_explicit(is, number, memory_order_release);
+    struct numbered *n = &numbered[number % CUDNN_PLANS_NUMBERS];
+    atomic_exchange_explicit(&n->number, 0, memory_order_acq_rel);
+    store(n->word, key);
+    atomic_store_explicit(&n->number, number, memory_order_release);
 }
 
 void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)
 {
-    uint64_t word[WORDS];
     struct entry e;
     if (!plan || (!find(&e, (uintptr_t)plan, plan) && !find(&e, 0, plan)))
         return;
@@ -83,12 +90,10 @@ void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)
     bool is_mine = name == 0 || name == (uintptr_t)plan;
     if (!is_mine || !atomic_compare_exchange_strong(e.name, &name, BUSY))
         return;
-    memcpy(word, key, sizeof word);
     uint64_t number = atomic_fetch_add(&numbers, 1) + 1;
-    keep(number, word); /* before anybody can be told the number */
+    keep(number, key); /* before anybody can be told the number */
     atomic_exchange_explicit(e.number, number, memory_order_acq_rel);
-    for (size_t i = 0; i < WORDS; i++)
-        atomic_store_explicit(&e.word[i], word[i], memory_order_release);
+    store(e.word, key);
     uint32_t bit = cudnn_plans_hash(plan, CUDNN_PLANS_MET_BITS);
     atomic_fetch_or(&cudnn_plans_met[bit / 64], UINT64_C(1) << bit % 64);
     atomic_store_explicit(e.name, (uintptr_t)plan, memory_order_release);

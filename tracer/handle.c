@@ -106,7 +106,7 @@ static void change_modes(const void *handle, uint64_t without, uint64_t with)
         atomic_store_explicit(&e->modes, is, memory_order_release);
 }
 
-HOT_TEXT void handle_set_math_mode(const void *handle, uint16_t mode)
+void handle_set_math_mode(const void *handle, uint16_t mode)
 {
     change_modes(handle, UINT16_MAX, mode);
 }

@@ -75,11 +75,6 @@ static inline struct handle_entry *handle_find(const void *handle)
     return __builtin_expect(handle_is_named(near, handle), 1) ? near : handle_find_far(handle);
 }
 
-static inline bool handle_is_owner(const void *handle, uint64_t modes)
-{
-    return modes >> HANDLE_OWNER_SHIFT == handle_owner(handle) >> HANDLE_OWNER_SHIFT;
-}
-
 /* What the bytes of an entry from `version` on tell, but for the stream's address. False: they are
  * another handle's. */
 static inline bool handle_read(const void *handle, const uint64_t bytes[2],
@@ -88,7 +83,7 @@ static inline bool handle_read(const void *handle, const uint64_t bytes[2],
     *out = (struct handle_state){ .stream_number = (uint32_t)(bytes[0] >> 32),
                                   .math_mode = (uint16_t)bytes[1],
                                   .pointer_mode = bytes[1] >> HANDLE_POINTER_MODE_SHIFT & 1 };
-    return handle_is_owner(handle, bytes[1]);
+    return bytes[1] >> HANDLE_OWNER_SHIFT == handle_owner(handle) >> HANDLE_OWNER_SHIFT;
 }
 
 static inline bool handle_get(const void *handle, struct handle_state *out)
@@ -99,12 +94,12 @@ static inline bool handle_get(const void *handle, struct handle_state *out)
     uint32_t version = atomic_load_explicit(&e->version, memory_order_acquire);
     bool is_mine = handle_is_named(e, handle);
     uint64_t modes = atomic_load_explicit(&e->modes, memory_order_acquire);
-    out->stream = atomic_load_explicit(&e->stream, memory_order_acquire);
-    out->stream_number = atomic_load_explicit(&e->stream_number, memory_order_acquire);
-    out->math_mode = (uint16_t)modes;
-    out->pointer_mode = modes >> HANDLE_POINTER_MODE_SHIFT & 1;
+    void *stream = atomic_load_explicit(&e->stream, memory_order_acquire);
+    uint64_t number = atomic_load_explicit(&e->stream_number, memory_order_acquire);
+    bool is_owner = handle_read(handle, (uint64_t[]){ number << 32, modes }, out);
+    out->stream = stream;
     /* Another handle may have taken the place meanwhile. */
-    return is_mine && handle_is_owner(handle, modes) &&
+    return is_mine && is_owner &&
            atomic_load_explicit(&e->version, memory_order_relaxed) == version;
 }
 

@@ -63,7 +63,7 @@
     {                                                                                              \
         const void *caller = CALLER;                                                               \
         __typeof__(&symbol) real = slot_real(SLOT_##symbol, caller);                               \
-        if ((is_idle) || tap_is_inert())                                                           \
+        if (tap_is_inert() || (is_idle))                                                           \
             return real(arguments);                                                                \
         return run_##symbol(caller, real, arguments);                                              \
     }                                                                                              \

@@ -30,6 +30,15 @@
     movq SLOT(\row, PASS_SLOT_REAL), %rax
 .endm
 
+/* (base, index): where handle_near has an entry for the handle in %rdi. `short`: 32 bits of index. */
+.macro find_entry base, index, short
+    imull $PASS_HANDLE_HASH, %edi, \short
+    shrl $32 - PASS_HANDLE_BITS, \short
+    shll $PASS_HANDLE_BYTES_LOG2, \short
+    leaq handle_near(%rip), \base
+    cmpq %rdi, (\base,\index) /* equal: it is its own */
+.endm
+
 .macro begin name
     .globl \name
     .type \name, @function
@@ -66,15 +75,9 @@
 .macro journal name, row, stack
     begin \name
     find_real \row, 7f, %r11
-    /* The handle's place, if it is its own. */
-    imull $PASS_HANDLE_HASH, %edi, %r11d
-    shrl $32 - PASS_HANDLE_BITS, %r11d
-    shll $PASS_HANDLE_BYTES_LOG2, %r11d
-    leaq handle_near(%rip), %r10
-    addq %r10, %r11
-    cmpq %rdi, (%r11)
+    find_entry %r10, %r11, %r11d
     jne 6f
-    movups PASS_HANDLE_STATE(%r11), %xmm0
+    movups PASS_HANDLE_STATE(%r10,%r11), %xmm0
     /* Is this thread recorded, outside of all hooks, and nothing else to be done? */
     movq tap_self_offset(%rip), %r10
     movl tap_epoch(%rip), %r11d
@@ -148,9 +151,8 @@
     subq $-PASS_CALL_BYTES / 2, %rbx
     movq %rbx, SELF(PASS_SELF_NEXT)
     decl SELF(PASS_SELF_ROOM)
-    /* The writer has read what lies there: its lines are on another processor. Soon enough, they
-     * come while the host does something else; a store that misses is waited for by the next lock
-     * that the library takes. */
+    /* The writer has read what lies there: its lines are on another processor. They come while the
+     * host does something else. */
     prefetchw (%rbx)
     prefetchw 64(%rbx)
     prefetchw 128(%rbx)
@@ -194,11 +196,7 @@
 .macro setter name, row, compare, value, offset
     begin \name
     find_real \row, 1f, %rcx
-    imull $PASS_HANDLE_HASH, %edi, %ecx
-    shrl $32 - PASS_HANDLE_BITS, %ecx
-    shll $PASS_HANDLE_BYTES_LOG2, %ecx
-    leaq handle_near(%rip), %rdx
-    cmpq %rdi, (%rdx,%rcx)
+    find_entry %rdx, %rcx, %ecx
     jne 1f
     \compare \value, \offset(%rdx,%rcx)
     jne 1f

@@ -61,12 +61,6 @@ struct ring {
     uint64_t seen_tail;
 };
 
-/* Producer: where the next event will lie. */
-static inline const void *ring_next(const struct ring *r)
-{
-    return &r->event[atomic_load_explicit(&r->head, memory_order_relaxed) % RING_EVENTS];
-}
-
 /* Producer. False when the ring is full. */
 static inline bool ring_push(struct ring *r, struct ring_event event)
 {

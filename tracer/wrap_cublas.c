@@ -304,8 +304,6 @@ static __attribute__((noinline)) void leave_groups(struct product *p, const void
 #include "tracer/cublas.def"
 #undef ROW
 
-#if PASS_HAS_JOURNAL
-
 /* What a row makes of its arguments, with the result behind them. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -320,7 +318,8 @@ static __attribute__((noinline)) void leave_groups(struct product *p, const void
 #undef HOT_ROW
 #pragma GCC diagnostic pop
 
-/* Each argument is a word, and more words than a function takes do it no harm. */
+/* As pass_entry.S writes them, where it does: each argument is a word, and more words than a
+ * function takes do it no harm. */
 typedef void description(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
                          uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
                          uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
@@ -352,16 +351,6 @@ static void describe(const struct journal_call *j, struct cublas_call *call)
     of(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13],
        w[14], w[15], w[16], w[17], w[18], w[19], w[20], w[21], w[22], w[23]);
 }
-
-#else
-
-static void describe(const struct journal_call *j, struct cublas_call *call)
-{
-    (void)j;
-    *call = (struct cublas_call){ .op = TILEWISE_OP_OTHER, .other = 1 };
-}
-
-#endif
 
 /* What another handle wrote over is the state that a handle is made with, if nothing else is known.
  */
