@@ -30,9 +30,11 @@ static struct fake_row rows[ROWS + 1] = {
 fake_rows fake_cublas_rows;
 /* A call that cuBLAS makes inside each of its own, if any. */
 extern void (*fake_cublas_inner)(void *stream);
-extern uint64_t fake_cublas_asked; /* calls of the getters */
+extern uint64_t fake_cublas_asked;     /* calls of the getters */
+extern const void *fake_cublas_caller; /* where the last product returned to */
 void (*fake_cublas_inner)(void *stream);
 uint64_t fake_cublas_asked;
+const void *fake_cublas_caller;
 
 struct fake_row *fake_cublas_rows(void)
 {
@@ -99,6 +101,7 @@ static cublasStatus_t work(int at, cublasHandle_t handle)
     cublasStatus_t symbol(family##_PARAMS(I, E));                                                  \
     cublasStatus_t symbol(family##_PARAMS(I, E))                                                   \
     {                                                                                              \
+        fake_cublas_caller = __builtin_return_address(0);                                          \
         return work(AT_##symbol, handle);                                                          \
     }
 #include "tracer/cublas.def"

@@ -24,6 +24,7 @@ cublasStatus_t cublasGemmStridedBatchedEx_64(CUBLAS_GEMM_STRIDED_EX_PARAMS(int64
 extern fake_rows fake_cublas_rows;
 extern void (*fake_cublas_inner)(void *stream);
 extern uint64_t fake_cublas_asked;
+extern const void *fake_cublas_caller;
 
 enum { HOST, DEVICE, MATH_DEFAULT = 0, MATH_PEDANTIC = 2, MATH_TF32 = 3, MATH_NO_REDUCTION = 16 };
 
@@ -380,6 +381,22 @@ static void burst(void)
     rowtext_print("cublasSgemm_v2", &s, THREADS * (BURST / 5));
 }
 
+/* Once a handle is known, a hot product is called by the short hook, which writes to the journal:
+ * its code begins at the exported name. */
+static void journaled(void)
+{
+    enum { HOOK_BYTES = 512 };
+    cublasHandle_t h = new_handle();
+    for (int i = 0; i < 3; i++)
+        cublasGemmEx(h, 0, 0, 8, 8, 8, NULL, NULL, 0, 8, NULL, 0, 8, NULL, NULL, 0, 8,
+                     (cublasComputeType_t)COMPUTE_32F, -1);
+#if defined(__x86_64__)
+    if ((uintptr_t)fake_cublas_caller - (uintptr_t)cublasGemmEx >= HOOK_BYTES)
+        exit(71);
+#endif
+    printf("cublasGemmEx 3\n");
+}
+
 static void call_lt(void *stream)
 {
     cublasLtMatmul(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
@@ -412,6 +429,7 @@ int main(int argc, char **argv)
         { "one_thing", one_thing },
         { "streams", streams },
         { "burst", burst },
+        { "journaled", journaled },
         { "inner", inner },
     };
     for (size_t i = 0; i < sizeof scenario / sizeof *scenario; i++)

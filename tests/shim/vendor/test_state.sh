@@ -20,6 +20,8 @@ check "types of a future library: counted, apart, not replayable" rows_of unknow
 check "the stream is set before every call" streams_of streams
 check "the library was asked for one handle, once" equal "$(cat "$work/asked")" 3
 check "cuBLAS that calls cuBLASLt is one call" inner
+journaled() { recorded journaled "$VENDOR_BIN/host_state" journaled && same_calls journaled; }
+check "a product of a known handle is written to the journal" journaled
 burst() { rows_of burst && equal "$(counter seen burst) $(counter dropped burst)" "$(counter recorded burst) 0"; }
 check "bursts of three threads, more than fits at once: every call, none twice" burst
 check "each on its stream" equal "$(dump streams burst)" $'stream 1 27000\nstream 2 27000'
