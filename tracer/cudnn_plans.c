@@ -7,9 +7,14 @@ enum { SETS = 1 << CUDNN_PLANS_SET_BITS, WAYS = CUDNN_PLANS_WAYS };
 enum { WORDS = sizeof(struct tilewise_signature) / sizeof(uint64_t) };
 enum { BUSY = 1 }; /* a name that no plan has: the entry is being written */
 
-struct cudnn_plans_set cudnn_plans_sets[SETS];
-HOT_DATA _Alignas(HOT_LINE) _Atomic uint64_t cudnn_plans_met[(1 << CUDNN_PLANS_MET_BITS) / 64];
+HOT_DATA _Alignas(HOT_LINE) struct cudnn_plans_place cudnn_plans_near[1 << PASS_PLAN_BITS];
+HOT_DATA _Alignas(HOT_LINE) _Atomic uint32_t cudnn_plans_met[(1 << PASS_PLAN_MET_BITS) / 32];
 
+/* The keys lie elsewhere: names are looked through. */
+static struct set {
+    _Alignas(HOT_LINE) _Atomic uintptr_t name[WAYS]; /* 0 = free */
+    _Atomic uint64_t number[WAYS];
+} sets[SETS];
 static _Atomic uint64_t keys[SETS][WAYS][WORDS], numbers;
 
 /* What the last numbers are of; number 0: being written. */
@@ -25,10 +30,11 @@ struct entry {
 /* Of the set of `plan`, the entry that is called `name`. */
 static bool find(struct entry *e, uintptr_t name, const void *plan)
 {
-    struct cudnn_plans_set *set = cudnn_plans_set_of(plan);
+    uint32_t at = cudnn_plans_hash(plan, CUDNN_PLANS_SET_BITS);
+    struct set *set = &sets[at];
     for (int i = 0; i < WAYS; i++)
         if (atomic_load_explicit(&set->name[i], memory_order_acquire) == name) {
-            *e = (struct entry){ &set->name[i], &set->number[i], keys[set - cudnn_plans_sets][i] };
+            *e = (struct entry){ &set->name[i], &set->number[i], keys[at][i] };
             return true;
         }
     return false;
@@ -81,6 +87,24 @@ static void keep(uint64_t number, const struct tilewise_signature *key)
     atomic_store_explicit(&n->number, number, memory_order_release);
 }
 
+/* In its place, if no other plan has that. */
+static void put_near(const void *plan, uint64_t number)
+{
+    struct cudnn_plans_place *p = cudnn_plans_near_of(plan);
+    uintptr_t name = atomic_load_explicit(&p->name, memory_order_relaxed);
+    bool is_mine = name == 0 || name == (uintptr_t)plan;
+    if (!is_mine || !atomic_compare_exchange_strong(&p->name, &name, BUSY))
+        return;
+    atomic_store_explicit(&p->number, number, memory_order_relaxed);
+    atomic_store_explicit(&p->name, (uintptr_t)plan, memory_order_release);
+}
+
+static void forget_near(const void *plan)
+{
+    uintptr_t name = (uintptr_t)plan;
+    atomic_compare_exchange_strong(&cudnn_plans_near_of(plan)->name, &name, 0);
+}
+
 void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)
 {
     struct entry e;
@@ -94,15 +118,19 @@ void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)
     keep(number, key); /* before anybody can be told the number */
     atomic_exchange_explicit(e.number, number, memory_order_acq_rel);
     store(e.word, key);
-    uint32_t bit = cudnn_plans_hash(plan, CUDNN_PLANS_MET_BITS);
-    atomic_fetch_or(&cudnn_plans_met[bit / 64], UINT64_C(1) << bit % 64);
+    uint32_t bit = cudnn_plans_hash(plan, PASS_PLAN_MET_BITS);
+    atomic_fetch_or(&cudnn_plans_met[bit / 32], UINT32_C(1) << bit % 32);
     atomic_store_explicit(e.name, (uintptr_t)plan, memory_order_release);
+    put_near(plan, number);
 }
 
 void cudnn_plans_forget(const void *plan)
 {
     uintptr_t name = (uintptr_t)plan;
     struct entry e;
-    if (plan && find(&e, name, plan))
+    if (!plan)
+        return;
+    forget_near(plan);
+    if (find(&e, name, plan))
         atomic_compare_exchange_strong(e.name, &name, 0);
 }

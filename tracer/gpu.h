@@ -6,13 +6,9 @@
 #ifndef TILEWISE_TRACER_GPU_H
 #define TILEWISE_TRACER_GPU_H
 
-#include <string.h>
-
 #include "tracer/clock.h"
 #include "tracer/cupti.h"
 #include "tracer/graph.h"
-#include "tracer/handle.h"
-#include "tracer/journal.h"
 #include "tracer/launches.h"
 #include "tracer/tap.h"
 
@@ -120,52 +116,6 @@ static inline void gpu_leave(const struct gpu_call *call, void *stream, uint32_t
     tap_hold();
     gpu_add(call, place, key, 0, 1);
     tap_release();
-}
-
-/* Where the call that begins now may be written as it is, with what is known of its handle; NULL:
- * it is to be recorded in another way. Between this and gpu_journal_end the call is hooked. */
-static inline struct journal_call *gpu_journal(const void *handle)
-{
-    struct tap_self *self = &tap_self;
-    const struct handle_entry *e = handle_near_of(handle);
-    if (!gpu_is_ready() || self->nvtx_phase != 0 || graph_is_capturing() ||
-        !handle_is_named(e, handle))
-        return NULL;
-    tap_enter_ready(self);
-    atomic_signal_fence(memory_order_seq_cst); /* from here on, a signal handler's are dropped */
-    if (__builtin_expect(self->journal_room == 0, 0)) {
-        tap_release();
-        return NULL;
-    }
-    self->gpu_call = 0;
-    struct journal_call *j = self->journal_next;
-    memcpy(j->handle, (const char *)e + offsetof(struct handle_entry, version), sizeof j->handle);
-    return j;
-}
-
-enum gpu_journal {
-    GPU_JOURNAL_DONE,     /* nothing is left to do */
-    GPU_JOURNAL_FAILED,   /* not written: tap_fail is due */
-    GPU_JOURNAL_LAUNCHED, /* not for the writer: gpu_leave is due */
-};
-
-static inline enum gpu_journal gpu_journal_end(struct journal_call *j, uint64_t end_ticks,
-                                               bool is_good)
-{
-    struct tap_self *self = &tap_self;
-    if (__builtin_expect(!is_good, 0))
-        return GPU_JOURNAL_FAILED;
-    if (__builtin_expect(self->journal_next == j,
-                         1)) { /* else forked inside: it was the parent's */
-        j->end_ticks = end_ticks;
-        if (__builtin_expect(self->gpu_call != 0, 0))
-            return GPU_JOURNAL_LAUNCHED;
-        self->journal_next = j + 1;
-        self->journal_room--;
-        atomic_store_explicit(&j->number, self->journal_number++, memory_order_release);
-    }
-    tap_release();
-    return GPU_JOURNAL_DONE;
 }
 
 #endif

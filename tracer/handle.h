@@ -58,7 +58,7 @@ extern HOT_DATA struct handle_entry handle_near[1 << HANDLE_NEAR_BITS];
 
 static inline struct handle_entry *handle_near_of(const void *handle)
 {
-    return &handle_near[(uint32_t)(uintptr_t)handle * PASS_HANDLE_HASH >> (32 - HANDLE_NEAR_BITS)];
+    return &handle_near[(uint32_t)(uintptr_t)handle * PASS_NEAR_HASH >> (32 - HANDLE_NEAR_BITS)];
 }
 
 static inline bool handle_is_named(const struct handle_entry *e, const void *handle)

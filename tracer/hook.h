@@ -50,7 +50,7 @@
  * that too, it has the symbol's name, and this one is for all else. Needs tap.h and hot.h. */
 #define HOOK_SETTER(result, success, symbol, parameters, arguments, is_idle, tell)                 \
     HOOK HOT_TEXT result symbol(parameters);                                                       \
-    HOT_TEXT result PASS_SETTER_NAME(symbol)(parameters);                                          \
+    HOT_TEXT result PASS_NAME(symbol)(parameters);                                                 \
     INLINE result run_##symbol(const void *caller, __typeof__(&symbol) real, parameters)           \
     {                                                                                              \
         (void)caller;                                                                              \
@@ -59,7 +59,7 @@
             tell;                                                                                  \
         return status;                                                                             \
     }                                                                                              \
-    result PASS_SETTER_NAME(symbol)(parameters)                                                    \
+    result PASS_NAME(symbol)(parameters)                                                           \
     {                                                                                              \
         const void *caller = CALLER;                                                               \
         __typeof__(&symbol) real = slot_real(SLOT_##symbol, caller);                               \

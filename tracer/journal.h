@@ -89,9 +89,13 @@ static inline void journal_take(struct journal *j, uint64_t count)
     atomic_store_explicit(&j->taken, taken + count, memory_order_release);
 }
 
-/* What a call was, by the file that wrote it there. Asks no library: the handle may be gone. */
+/* What a call was, by the file that has its hook. Asks no library: the handle may be gone. */
 void cublas_read(const struct journal_call *call, struct tilewise_signature *key, uint32_t *stream);
 void cudnn_plan_read(const struct journal_call *call, struct tilewise_signature *key,
                      uint32_t *stream);
+/* Producer, in the call: it launched something in a window of GPU time, so it has a number and is
+ * recorded at once. */
+void cublas_launched(const struct journal_call *call);
+void cudnn_plan_launched(const struct journal_call *call);
 
 #endif

@@ -6,13 +6,13 @@
 #ifndef TILEWISE_TRACER_PASS_H
 #define TILEWISE_TRACER_PASS_H
 
-/* Does it write calls to journals, and are setters that it can tell from others its own? */
+/* Does it write calls to journals, and are hooks its own that begin with what it can tell? */
 #if defined(__x86_64__)
-#define PASS_HAS_JOURNAL         1
-#define PASS_SETTER_NAME(symbol) hook_##symbol
+#define PASS_HAS_JOURNAL  1
+#define PASS_NAME(symbol) hook_##symbol
 #else
-#define PASS_HAS_JOURNAL         0
-#define PASS_SETTER_NAME(symbol) symbol
+#define PASS_HAS_JOURNAL  0
+#define PASS_NAME(symbol) symbol
 #endif
 
 #define PASS_SLOT_BYTES 24
@@ -27,12 +27,19 @@
 #define PASS_SELF_NEXT     48
 #define PASS_SELF_NUMBER   56
 
-#define PASS_HANDLE_HASH       0x9e3779b1
+#define PASS_NEAR_HASH 0x9e3779b1 /* of an address that is found at a glance */
+
 #define PASS_HANDLE_BITS       4
 #define PASS_HANDLE_BYTES_LOG2 5
 #define PASS_HANDLE_STREAM     8
 #define PASS_HANDLE_STATE      16
 #define PASS_HANDLE_MODES      24 /* the math mode is its lowest 16 bits */
+
+#define PASS_PLAN_TYPE       5 /* cuDNN's number of a plan among the descriptors */
+#define PASS_PLAN_MET_BITS   12
+#define PASS_PLAN_BITS       6
+#define PASS_PLAN_BYTES_LOG2 4
+#define PASS_PLAN_NUMBER     8
 
 #define PASS_CALL_BYTES  256
 #define PASS_CALL_END    8
@@ -46,5 +53,9 @@
 #define CUBLAS_GEMM_STRIDED_EX_STACK 17
 #define CUBLAS_GEMM_STACK            8
 #define CUBLAS_GEMM_STRIDED_STACK    12
+#define CUDNN_EXECUTE_STACK          0
+
+/* The word that has a plan's number: of an argument that executions do not have. */
+#define PASS_PLAN_WORD 3
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hooks of cuBLAS's products, and of what handles are told. While there is nothing to record, a jump
+ * Hooks of cuBLAS's products and of cuDNN's plans, and of what handles are told. While there is nothing to record, a jump
  * to the real function: which a compiler would not make of a call with so many arguments. Else a
  * jump to hook_SYMBOL, which finds everything as the caller left it.
  *
@@ -30,13 +30,17 @@
     movq SLOT(\row, PASS_SLOT_REAL), %rax
 .endm
 
-/* (base, index): where handle_near has an entry for the handle in %rdi. `short`: 32 bits of index. */
-.macro find_entry base, index, short
-    imull $PASS_HANDLE_HASH, %edi, \short
-    shrl $32 - PASS_HANDLE_BITS, \short
-    shll $PASS_HANDLE_BYTES_LOG2, \short
-    leaq handle_near(%rip), \base
-    cmpq %rdi, (\base,\index) /* equal: it is its own */
+/* (base, index): where a table has an entry for the address in `of`. short, short_of: 32 bits. */
+.macro find_entry table, bits, bytes_log2, of, short_of, base, index, short
+    imull $PASS_NEAR_HASH, \short_of, \short
+    shrl $32 - \bits, \short
+    shll $\bytes_log2, \short
+    leaq \table(%rip), \base
+    cmpq \of, (\base,\index) /* equal: it is its own */
+.endm
+
+.macro find_handle base, index, short
+    find_entry handle_near, PASS_HANDLE_BITS, PASS_HANDLE_BYTES_LOG2, %rdi, %edi, \base, \index, \short
 .endm
 
 .macro begin name
@@ -71,11 +75,18 @@
 #define STACK(i) 16 + 8 * (i)(%rsp)
 #define SELF(offset) %fs:offset(%r10)
 
-/* `stack`: words of arguments there. */
-.macro journal name, row, stack
+/* `stack`: words of arguments there. `launched`: is called with a call that launched something in a
+ * window of GPU time. `plan`: the second argument, of three, is a plan: its number is kept too, as the
+ * plan may be gone when the writer comes. */
+.macro journal name, row, stack, launched, plan=0
     begin \name
     find_real \row, 7f, %r11
-    find_entry %r10, %r11, %r11d
+    .if \plan
+    find_entry cudnn_plans_near, PASS_PLAN_BITS, PASS_PLAN_BYTES_LOG2, %rsi, %esi, %r10, %r11, %r11d
+    jne 6f
+    movq PASS_PLAN_NUMBER(%r10,%r11), %rcx
+    .endif
+    find_handle %r10, %r11, %r11d
     jne 6f
     movups PASS_HANDLE_STATE(%r10,%r11), %xmm0
     /* Is this thread recorded, outside of all hooks, and nothing else to be done? */
@@ -101,34 +112,35 @@
     movq %rsi, WORD(1)
     movq %rdx, WORD(2)
     movq %rcx, WORD(3)
+    .if !\plan
     movq %r8, WORD(4)
     movq %r9, WORD(5)
+    .endif
     movq %rax, %r11
     rdtsc
     shlq $32, %rdx
     orq %rdx, %rax
     movq %rax, CALL(0)
     movq WORD(2), %rdx
-    .set i, 0
-    .rept \stack / 2
-    movups STACK(i), %xmm0
-    movups %xmm0, WORD(6 + i)
-    .set i, i + 2
-    .endr
     .if \stack & 1
-    movq STACK(i), %rax
-    movq %rax, WORD(6 + i)
     pushq %rax /* for the alignment */
     .cfi_adjust_cfa_offset 8
     .endif
-    /* The last one is always at the same distance from the top. */
+    /* From the last one on, which is always at the same distance from the top. A word at a time, as
+     * the caller has stored them: a wider load waits until the cache has all of its words. */
+    .set i, \stack
     .rept \stack
-    pushq 8 * (\stack + (\stack & 1) + 1)(%rsp)
+    .set i, i - 1
+    movq STACK(\stack + (\stack & 1) - 1), %rax
+    movq %rax, WORD(6 + i)
+    pushq %rax
     .cfi_adjust_cfa_offset 8
     .endr
     callq *%r11
+    .if \stack
     addq $8 * (\stack + (\stack & 1)), %rsp
     .cfi_adjust_cfa_offset -8 * (\stack + (\stack & 1))
+    .endif
     movl %eax, %ecx
     rdtsc
     shlq $32, %rdx
@@ -165,7 +177,7 @@
     ret
     .cfi_restore_state
 3:  leaq -PASS_CALL_BYTES / 2(%rbx), %rdi
-    callq journal_call_launched
+    callq \launched
     xorl %eax, %eax
     popq %rbx
     .cfi_remember_state
@@ -196,10 +208,34 @@
 .macro setter name, row, compare, value, offset
     begin \name
     find_real \row, 1f, %rcx
-    find_entry %rdx, %rcx, %ecx
+    find_handle %rdx, %rcx, %ecx
     jne 1f
     \compare \value, \offset(%rdx,%rcx)
     jne 1f
+    jmp *%rax
+1:  jmp hook_\name
+    end \name
+.endm
+
+/* Of a descriptor that none was ever a plan with: a jump. One line. */
+.macro descriptor name, row
+    begin \name
+    find_real \row, 1f, %rcx
+    imull $PASS_NEAR_HASH, %edi, %ecx
+    shrl $32 - PASS_PLAN_MET_BITS, %ecx
+    btl %ecx, cudnn_plans_met(%rip)
+    jc 1f
+    jmp *%rax
+1:  jmp hook_\name
+    end \name
+.endm
+
+/* If it is no plan that is made, a jump. */
+.macro create name, row
+    begin \name
+    find_real \row, 1f, %rcx
+    cmpl $PASS_PLAN_TYPE, %edi
+    je 1f
     jmp *%rax
 1:  jmp hook_\name
     end \name
@@ -217,6 +253,12 @@
 #define CUBLAS_DESTROY_HOOK(symbol)          other_setter symbol;
 #define CUDNN_SET_STREAM_HOOK                CUBLAS_SET_STREAM_HOOK
 #define CUDNN_DESTROY_HANDLE_HOOK            CUBLAS_DESTROY_HOOK
+#define CUDNN_EXECUTE_HOOK(symbol) \
+    journal symbol, row_##symbol, CUDNN_EXECUTE_STACK, cudnn_plan_launched, 1;
+#define CUDNN_POPULATE_HOOK          CUBLAS_DESTROY_HOOK
+#define CUDNN_CREATE_HOOK(symbol)    create symbol, row_##symbol;
+#define CUDNN_FINALIZE_HOOK(symbol)  descriptor symbol, row_##symbol;
+#define CUDNN_DESTROY_HOOK           CUDNN_FINALIZE_HOOK
 
 #elif defined(__aarch64__)
 
@@ -262,7 +304,8 @@
 #define HOT_ROW(family, symbol, ...) .section tilewise_text, "ax", %progbits; pass symbol, row_##symbol;
 #else
 #define HOT_ROW(family, symbol, ...) \
-    .section tilewise_text, "ax", %progbits; journal symbol, row_##symbol, family##_STACK;
+    .section tilewise_text, "ax", %progbits; \
+    journal symbol, row_##symbol, family##_STACK, cublas_launched;
 #endif
 #include "tracer/cublas.def"
 #undef ROW
@@ -271,6 +314,7 @@
 #define ROW(family, symbol) family##_HOOK(symbol)
 #include "tracer/cublas_state.def"
 #include "tracer/cudnn_state.def"
+#include "tracer/cudnn_plan.def"
 #undef ROW
 #endif
     .section .note.GNU-stack, "", %progbits

@@ -366,10 +366,7 @@ void cublas_read(const struct journal_call *j, struct tilewise_signature *key, u
     *stream = state.stream_number;
 }
 
-/* Called by pass_entry.S: a call that launched something in a window of GPU time, and so has a
- * number. */
-void journal_call_launched(const struct journal_call *j);
-void journal_call_launched(const struct journal_call *j)
+void cublas_launched(const struct journal_call *j)
 {
     struct product p = {
         .gpu = { .start_ticks = j->start_ticks, .end_ticks = j->end_ticks, .mode = GPU_RECORD }

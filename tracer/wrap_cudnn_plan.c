@@ -19,8 +19,8 @@
 #define SUCCESS ((cudnnStatus_t)0)
 
 enum { NOT_INITIALIZED = 1001 };
-/* cuDNN's numbers: a plan among the descriptors, its JSON among the attributes, text. */
-enum { DESCRIPTOR_PLAN = 5, PLAN_JSON = 405, TYPE_CHAR = 24 };
+/* cuDNN's numbers: a plan's JSON among the attributes, text. */
+enum { PLAN_JSON = 405, TYPE_CHAR = 24 };
 /* A plan that was compiled carries its code. */
 enum { TEXT_MOST = 16 << 20 };
 
@@ -56,6 +56,7 @@ static void read_plan(const void *real, const void *plan, struct tilewise_signat
  * caller's. */
 #define ROW(family, symbol)                                                                        \
     HOOK HOT_TEXT cudnnStatus_t symbol(family##_PARAMS);                                           \
+    HOT_TEXT cudnnStatus_t PASS_NAME(symbol)(family##_PARAMS);                                     \
     static cudnnStatus_t follow_##symbol(family##_PARAMS, const void *caller,                      \
                                          __typeof__(&symbol) real);
 #include "tracer/cudnn_plan.def"
@@ -68,7 +69,7 @@ static HOT_NOT cudnnStatus_t follow_cudnnBackendCreateDescriptor(
     CUDNN_CREATE_PARAMS, const void *caller, __typeof__(&cudnnBackendCreateDescriptor) real)
 {
     cudnnStatus_t status = RESOLVE(cudnnBackendCreateDescriptor)(CUDNN_CREATE_ARGS);
-    if (status == SUCCESS && (int)type == DESCRIPTOR_PLAN && !tap_is_inert())
+    if (status == SUCCESS && (int)type == PASS_PLAN_TYPE && !tap_is_inert())
         cudnn_plans_put(*descriptor, &cudnn_graph_shapeless);
     return status;
 }
@@ -121,9 +122,11 @@ static void leave(const struct plan_call *p)
     gpu_leave(&p->gpu, p->handle.stream, p->handle.stream_number, &p->key);
 }
 
-static HOT_NOT cudnnStatus_t execute(CUDNN_EXECUTE_PARAMS, const void *caller,
-                                     __typeof__(&cudnnBackendExecute) real)
+static __attribute__((noinline)) cudnnStatus_t
+follow_cudnnBackendExecute(CUDNN_EXECUTE_PARAMS, const void *caller,
+                           __typeof__(&cudnnBackendExecute) real)
 {
+    real = RESOLVE(cudnnBackendExecute);
     struct plan_call p = { .gpu = gpu_enter(caller) };
     if (p.gpu.mode) {
         tap_open_journal();
@@ -142,50 +145,23 @@ static HOT_NOT cudnnStatus_t execute(CUDNN_EXECUTE_PARAMS, const void *caller,
     return status;
 }
 
-/* In the journal: the handle, the number of the plan. */
 void cudnn_plan_read(const struct journal_call *j, struct tilewise_signature *key, uint32_t *stream)
 {
     struct handle_state state;
-    if (!cudnn_plans_key(j->word[1], key))
+    if (!cudnn_plans_key(j->word[PASS_PLAN_WORD], key))
         *key = cudnn_graph_shapeless;
     key->entry = SLOT_cudnnBackendExecute;
     handle_read((const void *)(uintptr_t)j->word[0], j->handle, &state);
     *stream = state.stream_number;
 }
 
-/* The call launched something in a window of GPU time. */
-static HOT_NOT void leave_launched(const struct journal_call *j)
+void cudnn_plan_launched(const struct journal_call *j)
 {
     struct plan_call p = {
         .gpu = { .start_ticks = j->start_ticks, .end_ticks = j->end_ticks, .mode = GPU_RECORD }
     };
     cudnn_plan_read(j, &p.key, &p.handle.stream_number);
     leave(&p);
-}
-
-static __attribute__((noinline)) HOT_TEXT cudnnStatus_t follow_cudnnBackendExecute(
-    CUDNN_EXECUTE_PARAMS, const void *caller, __typeof__(&cudnnBackendExecute) real)
-{
-    real = __builtin_expect(real != NULL, 1) ? real : RESOLVE(cudnnBackendExecute);
-    struct journal_call *j = gpu_journal(handle);
-    if (__builtin_expect(!j, 0))
-        return execute(CUDNN_EXECUTE_ARGS, caller, real);
-    j->slot = SLOT_cudnnBackendExecute;
-    j->word[0] = (uintptr_t)handle;
-    j->word[1] = cudnn_plans_number(plan);
-    j->start_ticks = clock_ticks();
-    cudnnStatus_t status = real(CUDNN_EXECUTE_ARGS);
-    switch (gpu_journal_end(j, clock_ticks(), status == SUCCESS)) {
-    case GPU_JOURNAL_DONE:
-        break;
-    case GPU_JOURNAL_FAILED:
-        tap_fail(caller);
-        break;
-    case GPU_JOURNAL_LAUNCHED:
-        leave_launched(j);
-        break;
-    }
-    return status;
 }
 
 /* Work that the launches of a graph will do. */
@@ -211,7 +187,7 @@ static HOT_NOT cudnnStatus_t follow_cudnnBackendPopulateCudaGraph(
  * descriptors that a host makes for each execution none is a plan. */
 #define CUDNN_EXECUTE_IDLE  gpu_is_off()
 #define CUDNN_POPULATE_IDLE tap_is_inert()
-#define CUDNN_CREATE_IDLE   (int)type != DESCRIPTOR_PLAN
+#define CUDNN_CREATE_IDLE   (int)type != PASS_PLAN_TYPE
 #define CUDNN_FINALIZE_IDLE !cudnn_plans_may_know(descriptor)
 #define CUDNN_DESTROY_IDLE  !cudnn_plans_may_know(descriptor)
 
@@ -223,7 +199,7 @@ static HOT_NOT cudnnStatus_t follow_cudnnBackendPopulateCudaGraph(
             return real(family##_ARGS);                                                            \
         return follow_##symbol(family##_ARGS, caller, real);                                       \
     }                                                                                              \
-    cudnnStatus_t symbol(family##_PARAMS)                                                          \
+    cudnnStatus_t PASS_NAME(symbol)(family##_PARAMS)                                               \
     {                                                                                              \
         const void *caller = CALLER;                                                               \
         return run_##symbol(caller, slot_first_real(SLOT_##symbol, caller), family##_ARGS);        \

@@ -10,6 +10,7 @@
 
 #include "tracer/cublas.h"
 #include "tracer/cudnn.h"
+#include "tracer/cudnn_plans.h"
 #include "tracer/gpu.h"
 #include "tracer/handle.h"
 #include "tracer/journal.h"
@@ -23,6 +24,8 @@ HOT_DATA _Atomic uint32_t tap_epoch = 1, graph_captures;
 HOT_DATA int64_t tap_self_offset;
 HOT_DATA _Atomic bool cupti_is_due;
 HOT_DATA struct handle_entry handle_near[1 << HANDLE_NEAR_BITS];
+HOT_DATA struct cudnn_plans_place cudnn_plans_near[1 << PASS_PLAN_BITS];
+HOT_DATA _Atomic uint32_t cudnn_plans_met[(1 << PASS_PLAN_MET_BITS) / 32];
 HOT_DATA struct slot_caller slot_first[SLOT_COUNT];
 
 enum { WORDS = 23, REFUSED = 13, HOOKED = 77 };
@@ -32,7 +35,7 @@ typedef int any(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint
                 uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 /* What was called, and with what. */
-static int hooked, failed, launched, called, answer;
+static int hooked, failed, launched, plans_launched, called, answer;
 static const void *failed_caller;
 static const struct journal_call *launched_call;
 static uint64_t got[WORDS];
@@ -60,14 +63,21 @@ static bool launches, forks, walks, is_aligned, is_walked;
         return HOOKED;                                                                             \
     }
 #include "tracer/cublas_state.def"
+#include "tracer/cudnn_plan.def"
 #include "tracer/cudnn_state.def"
 #pragma GCC diagnostic pop
 #undef ROW
 
-void journal_call_launched(const struct journal_call *call);
-void journal_call_launched(const struct journal_call *call)
+void cublas_launched(const struct journal_call *call)
 {
     launched++;
+    launched_call = call;
+    tap_self.phase = TAP_OUTSIDE;
+}
+
+void cudnn_plan_launched(const struct journal_call *call)
+{
+    plans_launched++;
     launched_call = call;
     tap_self.phase = TAP_OUTSIDE;
 }
@@ -133,6 +143,7 @@ enum { HOT_ROWS = sizeof hot_rows / sizeof *hot_rows };
 
 static struct journal *journal;
 static const uint64_t handle = 0x7f0012345670, math_mode = 3, stream = 0x5500;
+static const uint64_t plan = 0x7f00abcdef80, plan_number = 0x123456789;
 
 static void setup(void)
 {
@@ -147,6 +158,8 @@ static void setup(void)
     e->stream_number = 9;
     e->stream = (void *)(uintptr_t)stream;
     e->modes = math_mode | handle_owner((const void *)handle);
+    *cudnn_plans_near_of((const void *)plan) =
+        (struct cudnn_plans_place){ .name = plan, .number = plan_number };
     for (int i = 0; i < SLOT_COUNT; i++) {
         slot_first[i].bytes = UINTPTR_MAX;
         slot_first[i].real = (void *)(uintptr_t)real;
@@ -208,6 +221,36 @@ Test(pass, a_call_goes_on_as_it_is_and_into_the_journal)
         cr_assert_eq(state.pointer_mode, 0);
     }
     cr_assert_eq(hooked + failed + launched, 0);
+}
+
+static int execute(uint64_t what)
+{
+    return (int)cudnnBackendExecute((cudnnHandle_t)handle, (void *)what, (void *)word(2));
+}
+
+Test(pass, an_execution_is_kept_by_the_number_of_its_plan)
+{
+    cr_assert_eq(execute(plan), 0);
+    cr_assert_eq(called, 1);
+    cr_assert(is_aligned);
+    cr_assert_eq(phase_inside, TAP_IN_CALL);
+    cr_assert_eq(tap_self.phase, TAP_OUTSIDE);
+    const uint64_t given[] = { handle, plan, word(2) };
+    const struct journal_call *c = journal_peek(journal, 0);
+    cr_assert_eq(journal_waiting(journal), 1);
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(got[i], given[i], "argument %d arrives", i);
+        cr_assert_eq(c->word[i], given[i], "argument %d is kept", i);
+    }
+    cr_assert_eq(c->slot, SLOT_cudnnBackendExecute);
+    cr_assert_eq(c->word[PASS_PLAN_WORD], plan_number);
+    launches = true;
+    cr_assert_eq(execute(plan), 0);
+    cr_assert_eq(plans_launched, 1);
+    cr_assert_eq(launched_call->word[PASS_PLAN_WORD], plan_number);
+    cr_assert_eq(journal_waiting(journal), 1);
+    cr_assert_eq(hooked + failed + launched, 0);
+    cr_assert_eq(execute(plan + 64), HOOKED, "a plan that is not known");
 }
 
 Test(pass, a_refused_call_is_told_and_not_kept)
@@ -348,8 +391,30 @@ Test(pass, a_setter_that_tells_nothing_new_is_a_jump)
     }
 }
 
+/* Descriptors of any address, of which one was a plan. */
+Test(pass, a_descriptor_that_is_no_plan_is_a_jump)
+{
+    enum { ADDRESSES = 1000 };
+    const void *met = (const void *)plan;
+    uint32_t bit = cudnn_plans_hash(met, PASS_PLAN_MET_BITS);
+    cudnn_plans_met[bit / 32] = UINT32_C(1) << bit % 32;
+    for (uintptr_t i = 0; i < ADDRESSES; i++) {
+        void *other = (void *)(plan + 16 * i);
+        unsigned wanted = cudnn_plans_may_know(other) ? HOOKED : 0;
+        cr_assert_eq(wanted == HOOKED, cudnn_plans_hash(other, PASS_PLAN_MET_BITS) == bit);
+        cr_assert_eq(cudnnBackendFinalize(other), wanted, "%zu", (size_t)i);
+        cr_assert_eq(cudnnBackendDestroyDescriptor(other), wanted, "%zu", (size_t)i);
+    }
+    cr_assert(hooked >= 2 && hooked < ADDRESSES / 10, "%d", hooked);
+    cr_assert_eq(cudnnBackendCreateDescriptor(PASS_PLAN_TYPE, NULL), HOOKED);
+    cr_assert_eq(cudnnBackendCreateDescriptor(PASS_PLAN_TYPE + 1, NULL), 0);
+    slot_first[SLOT_cudnnBackendFinalize].bytes = 0;
+    cr_assert_eq(cudnnBackendFinalize((void *)(plan + 16)), HOOKED);
+}
+
 Test(pass, other_setters_are_left_to_the_hook)
 {
+    cr_assert_eq(cudnnBackendPopulateCudaGraph((cudnnHandle_t)handle, NULL, NULL, NULL), HOOKED);
     cr_assert_eq(cublasSetPointerMode_v2((cublasHandle_t)handle, (cublasPointerMode_t)0), HOOKED);
     cr_assert_eq(cublasDestroy_v2((cublasHandle_t)handle), HOOKED);
     cr_assert_eq(cudnnDestroy((cudnnHandle_t)handle), HOOKED);

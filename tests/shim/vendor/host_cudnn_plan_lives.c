@@ -193,6 +193,25 @@ static void crowd(void)
     expect(shapeless, (PLANS - CUDNN_PLANS_WAYS) * ROUNDS);
 }
 
+/* More plans than are found at a glance, some of them others' heirs. */
+static void many(void)
+{
+    enum { PLANS = 4 << PASS_PLAN_BITS, ROUNDS = 5 };
+    static D plan[PLANS];
+    D op = sdpa(NULL);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = round; i < PLANS; i += round ? 7 : 1) {
+            if (round)
+                cudnnBackendDestroyDescriptor(plan[i]);
+            plan[i] = i % 2 ? conv_plan(0) : plan_of(&op, 1);
+        }
+        for (int i = 0; i < 2 * PLANS; i++)
+            call(plan[i % PLANS], NULL);
+    }
+    expect(conv(TILEWISE_F16), PLANS * ROUNDS);
+    expect(attention(TILEWISE_NONE), PLANS * ROUNDS);
+}
+
 /* What is not created leaves the address as it was: here another plan's. */
 static void uncreated(void)
 {
@@ -404,9 +423,9 @@ static void populate(void)
 }
 
 const struct scenario host_cudnn_plan_lives[] = {
-    SCENARIO(from_json), SCENARIO(reuse),    SCENARIO(packs),    SCENARIO(turns),
-    SCENARIO(replaced),  SCENARIO(crowd),    SCENARIO(captured), SCENARIO(uncreated),
-    SCENARIO(threads),   SCENARIO(inner),    SCENARIO(refused),  SCENARIO(host_refused),
-    SCENARIO(handler),   SCENARIO(switched), SCENARIO(populate), SCENARIO(streams),
-    SCENARIO_END,
+    SCENARIO(from_json),    SCENARIO(reuse),    SCENARIO(packs),    SCENARIO(turns),
+    SCENARIO(many),         SCENARIO(replaced), SCENARIO(crowd),    SCENARIO(captured),
+    SCENARIO(uncreated),    SCENARIO(threads),  SCENARIO(inner),    SCENARIO(refused),
+    SCENARIO(host_refused), SCENARIO(handler),  SCENARIO(switched), SCENARIO(populate),
+    SCENARIO(streams),      SCENARIO_END,
 };

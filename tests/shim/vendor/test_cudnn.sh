@@ -24,6 +24,7 @@ check "a destroyed plan's address is used again" rows_of reuse 2
 check "a destroyed plan's address has another one each time" rows_of replaced
 check "descriptors that are no plans are never looked at" rows_of packs
 check "plans by turns" rows_of turns
+check "more plans than are found at a glance" rows_of many
 check "more plans than there is room for, side by side" rows_of crowd
 check "what could not be created changes nothing" rows_of uncreated
 check "two threads build, execute and destroy" rows_of threads

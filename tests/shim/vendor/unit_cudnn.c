@@ -122,27 +122,65 @@ Test(cudnn_plans, a_full_place_refuses_and_forgets)
     cr_assert(kept > 4096 && kept <= 8192, "%d", kept);
     cr_assert_eq(wrong, 0);
     cr_assert_not(cudnn_plans_get(NULL, &found));
-    cr_assert_not(cudnn_plans_number(NULL));
+}
+
+static uint64_t number_of(const void *plan)
+{
+    struct tilewise_signature key;
+    return cudnn_plans_get(plan, &key);
 }
 
 Test(cudnn_plans, a_number_is_of_one_plan_as_it_is_known_once)
 {
-    struct tilewise_signature key = { .op = TILEWISE_OP_CONV }, found;
-    void *plan = &key, *other = &found;
+    struct tilewise_signature key = { .op = TILEWISE_OP_CONV };
+    char plans[64];
+    void *plan = plans, *other = plans + 32;
     cr_assert_not(cudnn_plans_may_know(plan));
     cudnn_plans_put(plan, &key);
     cudnn_plans_put(other, &key);
-    uint64_t first = cudnn_plans_number(plan), others = cudnn_plans_number(other);
+    uint64_t first = number_of(plan), others = number_of(other);
     cr_assert(first && others && first != others && cudnn_plans_may_know(plan));
-    cr_assert_eq(cudnn_plans_get(plan, &found), first);
     cudnn_plans_put(plan, &key);
-    uint64_t second = cudnn_plans_number(plan);
+    uint64_t second = number_of(plan);
     cr_assert(second && second != first && second != others);
     cudnn_plans_forget(plan);
-    cr_assert_eq(cudnn_plans_number(plan), 0);
+    cr_assert_eq(number_of(plan), 0);
     cudnn_plans_put(plan, &key);
-    cr_assert(cudnn_plans_number(plan) > second);
-    cr_assert_eq(cudnn_plans_number(other), others);
+    cr_assert(number_of(plan) > second);
+    cr_assert_eq(number_of(other), others);
+}
+
+/* Its number, as pass_entry.S reads it; 0: the place is another plan's. */
+static uint64_t near_number_of(const void *plan)
+{
+    const struct cudnn_plans_place *p = cudnn_plans_near_of(plan);
+    return p->name == (uintptr_t)plan ? p->number : 0;
+}
+
+/* Plans of every address: each number at a glance is its plan's, and a place that was left is free.
+ */
+Test(cudnn_plans, the_first_ones_are_found_at_a_glance)
+{
+    enum { PLANS = 300, PLACES = 1 << PASS_PLAN_BITS };
+    struct tilewise_signature key = { .op = TILEWISE_OP_CONV };
+    for (int again = 0; again < 3; again++) {
+        int near = 0;
+        for (uintptr_t i = 1; i <= PLANS; i++) {
+            cudnn_plans_put((void *)(i * 208), &key); /* created, then finalized */
+            cudnn_plans_put((void *)(i * 208), &key);
+        }
+        for (uintptr_t i = 1; i <= PLANS; i++) {
+            const void *plan = (void *)(i * 208);
+            uint64_t number = near_number_of(plan);
+            near += number != 0;
+            cr_assert(number == 0 || number == number_of(plan), "plan %zu", (size_t)i);
+        }
+        cr_assert(near > PLACES / 2 && near <= PLACES, "%d", near);
+        for (uintptr_t i = 1; i <= PLANS; i++) {
+            cudnn_plans_forget((void *)(i * 208));
+            cr_assert_eq(near_number_of((void *)(i * 208)), 0);
+        }
+    }
 }
 
 /* The writer asks for a plan that was destroyed meanwhile. */
@@ -151,12 +189,12 @@ Test(cudnn_plans, what_a_number_was_of)
     struct tilewise_signature key = { .m = 7 }, other = { .m = 8 }, got;
     int plan = 0;
     cudnn_plans_put(&plan, &key);
-    uint64_t number = cudnn_plans_number(&plan);
+    uint64_t number = number_of(&plan);
     cudnn_plans_forget(&plan);
     cudnn_plans_put(&plan, &other);
     cr_assert(cudnn_plans_key(number, &got));
     cr_assert_eq(got.m, 7);
-    cr_assert(cudnn_plans_key(cudnn_plans_number(&plan), &got));
+    cr_assert(cudnn_plans_key(number_of(&plan), &got));
     cr_assert_eq(got.m, 8);
     cr_assert(!cudnn_plans_key(0, &got));
     cr_assert(!cudnn_plans_key(number + CUDNN_PLANS_NUMBERS, &got));
