@@ -4,9 +4,9 @@
 Each question has its own method:
   - an eager decoder is bound by Python, and two processes of one setting differ by several per cent:
     so one process takes the shim's hooks out and puts them back between its steps (switch.py). Its
-    speed drifts too, so each step is held against its block of steps; then the medians of all steps
-    with the hooks and of all without them are compared. What is left out is the recorder's threads,
-    which work on other processors in both. Steps without the hooks are held against each other too.
+    speed drifts too, so each step with the hooks is held against one beside it, before or after. What
+    is left out is the recorder's threads, which work on other processors in both. Steps without the
+    hooks are held against each other too.
     Beside it, printed: recording switched by `tilewise ctl`, in turns;
   - a graph's step is steady: decoders that live side by side, one of them without the shim, take
     short turns on one processor and one GPU; each turn is held against its neighbour. So, printed,
@@ -294,9 +294,9 @@ def _waited(facts: list[str]) -> bool:
 def _judge_eager(session: Session, setting: str, blocks: list[switch.Block]) -> None:
     """Steps with the hooks against those without; unclear where the method finds a difference
     between steps that are alike."""
-    cost = _cost(intervals.ratio_of_blocks([(block.without, block.on) for block in blocks]))
-    alike = _cost(intervals.ratio_of_blocks([(block.out, block.out_too) for block in blocks]))
-    step_ns = statistics.median(step for block in blocks for step in block.without)
+    cost = _cost(intervals.ratio_of_pairs([block.pairs for block in blocks]))
+    alike = _cost(intervals.ratio_of_pairs([block.alike for block in blocks]))
+    step_ns = statistics.median(without for block in blocks for without, _ in block.pairs)
     name = f"{setting}, eager, with the hooks and without between steps"
     how = {"alike": alike._asdict(), "step_ns": step_ns, "blocks": len(blocks)}
     session.figures[f"cost: {name}"] = cost._asdict() | how

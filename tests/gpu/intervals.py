@@ -8,6 +8,7 @@ them is one observation.
 import bisect
 import itertools
 import math
+import operator
 import random
 import statistics
 from collections.abc import Callable, Iterable, Sequence
@@ -72,41 +73,37 @@ class _Pool:
         self._values = [value for value, _ in pairs]
         self._blocks = [block for _, block in pairs]
 
-    def median(self, times: Sequence[int]) -> float:
-        """Median where block i is there times[i] times."""
-        reached = list(itertools.accumulate(map(times.__getitem__, self._blocks)))
-        middles = ((reached[-1] - 1) // 2, reached[-1] // 2)  # the same one if the count is odd
-        return statistics.fmean(self._values[bisect.bisect_right(reached, i)] for i in middles)
+    def middle(self, times: Sequence[int]) -> float:
+        """Mean of the middle half of the values, where block i is there times[i] times."""
+        counts = list(map(times.__getitem__, self._blocks))
+        reached = [0, *itertools.accumulate(counts)]
+        sums = [0.0, *itertools.accumulate(map(operator.mul, self._values, counts))]
+        first = reached[-1] // 4
+        last = reached[-1] - first
+
+        def sum_of(rank: int) -> float:
+            at = bisect.bisect_left(reached, rank, 1) - 1
+            return sums[at] + (rank - reached[at]) * self._values[at]
+
+        return (sum_of(last) - sum_of(first)) / (last - first)
 
 
-def _against_block(base: Sequence[float], changed: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Logarithms of the samples over the block's level, which is halfway between the medians of both
-    kinds. It is not the median of all samples: that is itself one of them, so too many of both kinds
-    would lie at nought, which draws the medians of the kinds together."""
-    kinds = [math.log(v) for v in base], [math.log(v) for v in changed]
-    level = statistics.fmean(map(statistics.median, kinds))
-    return tuple([v - level for v in logs] for logs in kinds)
-
-
-def ratio_of_blocks(blocks: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Interval:
-    """Median of changed / median of base, both over the samples of all blocks, each held against the
-    level of its block before, in logarithms. So what drifts from block to block is in neither, and
-    one median is of many samples. A block is (samples of base, samples of changed), taken by turns.
-    Resampled are whole blocks. At least three are needed."""
+def ratio_of_pairs(blocks: Sequence[Sequence[tuple[float, float]]]) -> Interval:
+    """changed / base of samples that were neighbours: the mean of the middle half of the ratios of all
+    pairs (base, changed), in logarithms. So what drifts more slowly than from one sample to the next
+    is in neither, and neither is what befell one sample alone. A block is pairs that follow each
+    other; resampled are whole blocks. At least three are needed."""
     if len(blocks) < BLOCKS_MIN:
         raise ValueError("too few blocks for an interval")
-    base, changed = map(_Pool, zip(*(_against_block(*one) for one in blocks), strict=True))
-
-    def ratio(times: Sequence[int]) -> float:
-        return math.exp(changed.median(times) - base.median(times))
+    pool = _Pool([[math.log(changed / base) for base, changed in one] for one in blocks])
 
     def draw(generator: random.Random) -> float:
         times = [0] * len(blocks)
         for block in _resample(range(len(blocks)), generator):
             times[block] += 1
-        return ratio(times)
+        return math.exp(pool.middle(times))
 
-    return _bootstrap(ratio([1] * len(blocks)), draw)
+    return _bootstrap(math.exp(pool.middle([1] * len(blocks))), draw)
 
 
 def median_difference(pairs: Sequence[tuple[float, float]]) -> Interval:

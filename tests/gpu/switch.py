@@ -26,15 +26,10 @@ OUT, OUT_TOO, ON = range(3)  # without the hooks, in two halves to tell them fro
 
 
 class Block(NamedTuple):
-    """Durations of steps that follow each other, by their state: the fields are in its order."""
+    """Durations of steps that follow each other, in pairs of neighbours."""
 
-    out: list[float]
-    out_too: list[float]
-    on: list[float]
-
-    @property
-    def without(self) -> list[float]:
-        return self.out + self.out_too
+    pairs: list[tuple[float, float]]  # (without the hooks, with them)
+    alike: list[tuple[float, float]]  # (OUT, OUT_TOO) of two pairs that follow each other
 
 
 def places(shim: str) -> str:
@@ -144,11 +139,15 @@ class Switch:
 
 @functools.lru_cache(maxsize=4)
 def _order(block: int) -> list[int]:
-    """Half of a block is with the hooks; in random order, so that nothing that a step does every so
-    many steps meets one state more often."""
-    order = [ON] * (BLOCK_STEPS // 2) + [OUT, OUT_TOO] * (BLOCK_STEPS // 4)
-    random.Random(block).shuffle(order)
-    return order
+    """One of two neighbours is with the hooks; in random order, so that nothing that a step does every
+    so many steps meets one state more often."""
+    generator = random.Random(block)
+
+    def shuffled(*states: int) -> list[int]:
+        return generator.sample(states, len(states))
+
+    halves = [half for _ in range(BLOCK_STEPS // 4) for half in shuffled(OUT, OUT_TOO)]
+    return [state for half in halves for state in shuffled(ON, half)]
 
 
 def state_of(step: int) -> int:
@@ -159,8 +158,15 @@ def by_block(durations: Sequence[float]) -> list[Block]:
     """The whole blocks of steps but the first."""
     blocks = []
     for start in range(BLOCK_STEPS, len(durations) - BLOCK_STEPS + 1, BLOCK_STEPS):
-        block = Block([], [], [])
-        for step in range(start, start + BLOCK_STEPS):
-            block[state_of(step)].append(durations[step])
+        block = Block([], [])
+        took: dict[int, float] = {}
+        for step in range(start, start + BLOCK_STEPS, 2):
+            pair = {state_of(i): durations[i] for i in (step, step + 1)}
+            with_hooks = pair.pop(ON)
+            block.pairs.append((*pair.values(), with_hooks))
+            took |= pair
+            if len(took) == 2:
+                block.alike.append((took[OUT], took[OUT_TOO]))
+                took = {}
         blocks.append(block)
     return blocks

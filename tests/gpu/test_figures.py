@@ -4,6 +4,7 @@
 
 import contextlib
 import io
+import math
 import pathlib
 import random
 import subprocess
@@ -60,38 +61,55 @@ def test_turns_of_processes_that_disagree_widen_the_interval():
 
 
 def drifting(seed: int, cost: float, count: int = 60) -> list:
-    """Blocks of an eager loop: each has its speed, and a step takes now and then much longer."""
+    """Blocks of an eager loop: its speed goes hither and thither, and a step takes now and then much
+    longer."""
     generator = random.Random(seed)
+    speed, blocks = 0.0, []
 
-    def steps(mean: float) -> list[float]:
-        late = generator.paretovariate
-        return [mean * (generator.gauss(1.0, 0.01) + 0.01 * late(1.5)) for _ in range(16)]
+    def step(mean: float) -> float:
+        return mean * (generator.gauss(1.0, 0.01) + 0.01 * generator.paretovariate(1.5))
 
-    speeds = [generator.uniform(6e6, 9e6) for _ in range(count)]
-    return [(steps(speed), steps(speed * (1 + cost))) for speed in speeds]
+    for _ in range(count):
+        block = []
+        for _ in range(16):
+            speed = 0.95 * speed + generator.gauss(0, 0.02)
+            pair = [step(7e6 * math.exp(speed)), step(7e6 * math.exp(speed))]
+            block.append((pair[0], pair[1] * (1 + cost)))
+        blocks.append(block)
+    return blocks
 
 
-def test_a_cost_is_found_in_blocks_that_drift():
+def test_a_cost_is_found_in_steps_that_drift():
     for cost in (0.0, 0.01):
         inside = 0
         for seed in range(10):
-            found = intervals.ratio_of_blocks(drifting(seed, cost))
+            found = intervals.ratio_of_pairs(drifting(seed, cost))
             inside += found.lo <= 1 + cost <= found.hi
             assert found.lo <= found.value <= found.hi < found.lo + 0.006, found
         assert inside >= 8, (cost, inside)
 
 
-def test_a_cost_of_blocks_moves_the_figure_by_all_of_itself():
-    base, *dearer = (intervals.ratio_of_blocks(drifting(3, cost)) for cost in (0.0, 0.002, 0.05))
+def test_a_cost_of_pairs_moves_the_figure_by_all_of_itself():
+    base, *dearer = (intervals.ratio_of_pairs(drifting(3, cost)) for cost in (0.0, 0.002, 0.05))
     for cost, found in zip((0.002, 0.05), dearer, strict=True):
         assert all(abs(b * (1 + cost) - f) < 1e-9 for b, f in zip(base, found, strict=True)), found
 
 
 def test_blocks_are_resampled_as_a_whole():
-    found = intervals.ratio_of_blocks([([1.0] * 16, [1.0 + c] * 16) for c in (-0.02, 0.0, 0.03)] * 4)
-    assert found.value == 1.0 and found.hi - found.lo > 0.01, found
-    assert tap.refuses(intervals.ratio_of_blocks, [([1.0], [1.0])] * 2)
-    assert tap.refuses(intervals.ratio_of_blocks, [])
+    found = intervals.ratio_of_pairs([[(1.0, 1.0 + c)] * 16 for c in (-0.02, 0.0, 0.03)] * 4)
+    assert abs(found.value - 1) < 0.01 and found.hi - found.lo > 0.01, found
+    assert tap.refuses(intervals.ratio_of_pairs, [[(1.0, 1.0)]] * 2)
+    assert tap.refuses(intervals.ratio_of_pairs, [])
+
+
+def test_the_middle_half_is_what_it_would_be_if_blocks_stood_there_so_often():
+    generator = random.Random(4)
+    blocks = [[generator.gauss(0, 1) for _ in range(5)] for _ in range(6)]
+    pool = intervals._Pool(blocks)
+    for times in ([1] * 6, [2, 0, 1, 0, 0, 3], [0, 0, 0, 0, 0, 1]):
+        values = sorted(v for block, often in zip(blocks, times, strict=True) for v in block * often)
+        kept = values[len(values) // 4 : len(values) - len(values) // 4]
+        assert abs(pool.middle(times) - sum(kept) / len(kept)) < 1e-12, times
 
 
 def test_a_difference_of_calls():
@@ -135,7 +153,8 @@ for line in sys.stdin:
         break
     fast = SPEED
     if "alternate" in line:
-        block = [[fast] * 8, [HALF * fast] * 8, [1.001 * fast] * 16]
+        other = HALF * fast
+        block = [[(fast, 1.001 * fast), (other, 1.001 * fast)] * 8, [(fast, other)] * 8]
         print(json.dumps({"blocks_ns": [block] * 9, "hooks": ["cublasGemmEx"]}), flush=True)
     else:
         print(json.dumps({"median_ns": fast}), flush=True)
@@ -167,7 +186,7 @@ def test_a_player_answers_each_turn_and_its_end_is_told():
         player.wait()
         assert [player.turn("eager", 0.1) for _ in range(3)] == [2.5] * 3
         blocks, hooks = player.alternate("eager", 0.1)
-        assert blocks[0] == ([2.5] * 8, [2.5] * 8, [1.001 * 2.5] * 16) and hooks == ["cublasGemmEx"]
+        assert blocks[0] == ([[2.5, 1.001 * 2.5]] * 16, [[2.5, 2.5]] * 8) and hooks == ["cublasGemmEx"]
         try:
             player.turn("end", 0)
             raise AssertionError("an answer from a process that ended")
@@ -236,11 +255,12 @@ def test_windows_that_attached_are_judged_by_whole_processes():
     assert asked == ["eager", "graph"] and len(one.checks) == 3
 
 
-def test_half_of_each_block_has_the_hooks_in_no_fixed_order():
+def test_one_of_two_neighbours_has_the_hooks_in_no_fixed_order():
     blocks = [[cost.switch.state_of(32 * block + i) for i in range(32)] for block in range(9)]
     for states in blocks:
         assert [states.count(s) for s in (cost.switch.ON, cost.switch.OUT, cost.switch.OUT_TOO)] == [
             16, 8, 8]  # fmt: skip
+        assert all(cost.switch.ON in states[i : i + 2] for i in range(0, 32, 2)), states
     assert len(set(map(tuple, blocks))) == len(blocks)
 
 

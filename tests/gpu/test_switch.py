@@ -66,7 +66,7 @@ def test_a_decoder_takes_its_hooks_out_between_steps():
     with player("counts") as one:
         before = one.seen()
         blocks, hooks = one.alternate("eager", 0.5)
-        steps = [step for block in blocks for state in block for step in state]
+        steps = [step for block in blocks for pair in block.pairs for step in pair]
         assert len(steps) == len(blocks) * switch.BLOCK_STEPS >= 3 * switch.BLOCK_STEPS, blocks
         assert min(steps) > 1e6, blocks
         assert hooks == ["cblas_sgemm"], hooks
@@ -91,9 +91,15 @@ def test_steps_are_grouped_by_block_and_state():
     assert len(blocks) == 3, blocks
     for number, block in enumerate(blocks, 1):  # the first is left out
         first = number * switch.BLOCK_STEPS
-        assert sorted(sum(block, [])) == list(range(first, first + switch.BLOCK_STEPS)), block
-        for state in (switch.OUT, switch.OUT_TOO, switch.ON):
-            assert all(switch.state_of(step) == state for step in block[state]), block
+        steps = [step for pair in block.pairs for step in pair]
+        assert sorted(steps) == list(range(first, first + switch.BLOCK_STEPS)), block
+        for without, with_hooks in block.pairs:
+            assert abs(with_hooks - without) == 1, block
+            assert switch.state_of(with_hooks) == switch.ON != switch.state_of(without), block
+        assert sorted(sum(block.alike, ())) == sorted(without for without, _ in block.pairs), block
+        for one, other in block.alike:
+            assert abs(one - other) <= 3, block
+            assert (switch.state_of(one), switch.state_of(other)) == (switch.OUT, switch.OUT_TOO)
     assert switch.by_block(range(2 * switch.BLOCK_STEPS - 1)) == []
 
 
