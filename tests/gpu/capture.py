@@ -15,7 +15,8 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 
 import cases
 import cost
@@ -38,8 +39,10 @@ BROKEN = (
     subprocess.SubprocessError,
 )
 Cases = dict[str, Callable[[Session], None]]
+# Of these calls are counted and no times judged: they run beside each other.
+BESIDE = ("a", "b", "b-compile", "c", "d", "e", "profiler", "nvtx", "samples")
 # What is hardest to get, and what it needs: if the time runs out, it runs out for the others.
-FIRST = ("windows", "e", "cost-calls", "b", "cost-turns", "cost-graphs")
+FIRST = ("windows", *BESIDE, "cost-calls", "cost-turns", "cost-graphs")
 VERSIONS = """
 import importlib.metadata as m, json
 def version(name):
@@ -86,22 +89,30 @@ def environment(session: Session, what: str, given: argparse.Namespace) -> dict:
     }
 
 
-def run(session: Session, all_cases: Cases, only: list[str]) -> None:
+def _run_one(own: Session, case: Callable[[Session], None]) -> Session:
     """One case's failure is not the others'."""
-    for name, case in all_cases.items():
-        if only and name not in only:
-            continue
-        start = time.monotonic()
-        session.case = name
-        try:
-            case(session)
-        except OutOfTime as late:
-            session.check(f"{name}: not finished within the time", False, why=str(late))
-        except BROKEN as error:
-            trace = traceback.format_exc(limit=-3).splitlines()
-            session.check(f"{name}: the case broke", False, error=repr(error), trace=trace)
-        session.figures[f"seconds of case {name}"] = round(time.monotonic() - start, 1)
-        session.end_case()
+    start = time.monotonic()
+    try:
+        case(own)
+    except OutOfTime as late:
+        own.check(f"{own.case}: not finished within the time", False, why=str(late))
+    except BROKEN as error:
+        trace = traceback.format_exc(limit=-3).splitlines()
+        own.check(f"{own.case}: the case broke", False, error=repr(error), trace=trace)
+    own.figures[f"seconds of case {own.case}"] = round(time.monotonic() - start, 1)
+    return own
+
+
+def run(session: Session, all_cases: Cases, beside: Collection[str] = ()) -> None:
+    """In their order, but for those that run beside each other: all of them where the first is."""
+    left = list(all_cases)
+    while left:
+        now = [name for name in left if name in beside] if left[0] in beside else left[:1]
+        left = [name for name in left if name not in now]
+        with ThreadPoolExecutor(len(now)) as threads:
+            owns = [session.of_case(name) for name in now]
+            for own in threads.map(_run_one, owns, map(all_cases.get, now)):
+                session.take_in(own)
 
 
 def write_samples(session: Session, facts: dict, folder: pathlib.Path) -> None:
@@ -131,10 +142,14 @@ def arguments(all_cases: Cases, about: str) -> argparse.Namespace:
     parser.add_argument("--only", default="", help=",".join(all_cases))
     parser.add_argument("--into", type=pathlib.Path, help="take the cases into this report (JSON)")
     parser.add_argument("--keep", type=pathlib.Path, help="keep traces and logs in this folder")
-    return parser.parse_args()
+    given = parser.parse_args()
+    absent = {name for name in given.only.split(",") if name} - all_cases.keys()
+    if absent:
+        parser.error(f"no case {', '.join(sorted(absent))}: there are {', '.join(all_cases)}")
+    return given
 
 
-def main(what: str, all_cases: Cases, about: str) -> int:
+def main(what: str, all_cases: Cases, about: str, beside: Collection[str] = ()) -> int:
     given = arguments(all_cases, about)
     earlier = report.load(given.into) if given.into else None
     only = [name for name in given.only.split(",") if name] or list(all_cases)
@@ -144,7 +159,7 @@ def main(what: str, all_cases: Cases, about: str) -> int:
     session.earlier = earlier["figures"] if earlier else {}
     facts = environment(session, what, given)
     try:
-        run(session, all_cases, only)
+        run(session, {name: case for name, case in all_cases.items() if name in only}, beside)
         written = report.of_session(session, facts)
         if earlier:
             written = report.merge(earlier, written, only)
@@ -159,4 +174,5 @@ def main(what: str, all_cases: Cases, about: str) -> int:
 
 if __name__ == "__main__":
     everything = cases.CASES | cost.CASES
-    sys.exit(main("capture", {name: everything[name] for name in FIRST} | everything, __doc__))
+    in_order = {name: everything[name] for name in FIRST} | everything
+    sys.exit(main("capture", in_order, __doc__, BESIDE))

@@ -52,6 +52,9 @@ def decoder(session: Session) -> None:
     session.compare("b: decoder, eager and CUDA graphs, call for call", recording, MATRIX_OPS)
     session.figures["decoder"] = recording.plan.get("runs", [])
     session.figures["decoder routines"] = dict(recording.truth.routines.most_common())
+
+
+def compiled(session: Session) -> None:
     recording = session.recorded(
         "compile", session.workload("decoder", "--mode", "compile", "--batch", "16"), seconds=45
     )
@@ -299,6 +302,7 @@ def profiler(session: Session) -> None:
 CASES = {
     "a": eager,
     "b": decoder,
+    "b-compile": compiled,
     "b-gpu-time": gpu_time,
     "c": other_hosts,
     "d": cudnn,

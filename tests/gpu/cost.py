@@ -44,7 +44,7 @@ MODES = ("eager", "graph")
 DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
 STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
 # One process that switches itself between steps.
-ALTERNATE_SECONDS = {"counts": 150, "windows": 20}  # the first is near to its limit
+ALTERNATE_SECONDS = {"counts": 130, "windows": 20}  # the first is near to its limit
 # Turns: seconds of one, and how many of each setting in a round.
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
 CTL_PAIRS, PRINTED_TURNS = 3, {"eager": 10, "graph": 8}
@@ -52,8 +52,8 @@ GRAPH_TURNS, GRAPH_ROUNDS, GRAPH_PLAYERS = 16, 2, 1  # players are numbered from
 CTL_SECONDS, STATUS_SECONDS = 3, 1.5  # processes look, and tell, once a second
 JUDGED = ("counts", "windows")
 PRINTED = ("attached", "full")  # without a verdict
-EAGER_SECONDS, ROUND_SECONDS, PRINTED_SECONDS = 210, 40, 45
-LATER_SECONDS = 105 + PRINTED_SECONDS  # for the cases that follow the graphs
+EAGER_SECONDS, ROUND_SECONDS, PRINTED_SECONDS = 190, 40, 45
+LATER_SECONDS = 45 + PRINTED_SECONDS  # for the cases that follow the graphs
 START_SECONDS, ANSWER_SECONDS = 90, 20
 # Processes: seconds of one mode, and of a whole process with its start.
 STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One capture: where things are, how programs are run under the shim, and the checks so far."""
 
+import copy
 import dataclasses
 import json
 import os
@@ -64,7 +65,7 @@ class Session:
         self.tools, self.work = tools, work
         self.python = os.environ.get("PYTHON", "python3")
         self.checks: list[Check] = []
-        self.case = ""  # the one that runs
+        self.case = ""  # the one that it is for
         self.figures: dict[str, object] = {}
         self.figure_cases: dict[str, str] = {}
         self.earlier: dict[str, object] = {}  # figures of the report that this run is taken into
@@ -81,18 +82,30 @@ class Session:
         """A figure of this run, or else of an earlier one; None."""
         return self.figures.get(name, self.earlier.get(name))
 
-    def end_case(self) -> None:
-        """What has no case yet is this one's."""
-        for name in self.figures:
-            self.figure_cases.setdefault(name, self.case)
+    def of_case(self, name: str) -> "Session":
+        """For one case, which may run beside others: what it finds is its own until `take_in`."""
+        own = copy.copy(self)
+        own.case = name
+        own.checks, own.figures, own.earlier = [], {}, self.earlier | self.figures
+        own.samples = dict(self.samples)
+        return own
+
+    def take_in(self, own: "Session") -> None:
+        for check in own.checks:
+            self._tell(check)
+        self.figures |= own.figures
+        self.figure_cases |= dict.fromkeys(own.figures, own.case)
+        self.samples |= own.samples
 
     def check(self, name: str, ok: bool | None, **detail) -> None:
-        detail = _with_text_keys(detail)
-        self.checks.append(Check(name, ok, detail, self.case))
-        print(f"{'ok' if ok else 'not ok'} {len(self.checks)} - {name}", flush=True)
-        if not ok:
-            text = json.dumps(detail, default=str)
-            print(f"# {'unclear: ' if ok is None else ''}{text[:2000]}", flush=True)
+        self.checks.append(Check(name, ok, _with_text_keys(detail), self.case))
+
+    def _tell(self, check: Check) -> None:
+        self.checks.append(check)
+        print(f"{'ok' if check.ok else 'not ok'} {len(self.checks)} - {check.name}", flush=True)
+        if not check.ok:
+            text = json.dumps(check.detail, default=str)
+            print(f"# {'unclear: ' if check.ok is None else ''}{text[:2000]}", flush=True)
 
     def workload(self, name: str, *arguments: str) -> list[str]:
         return [self.python, str(WORKLOADS / f"{name}.py"), *arguments]

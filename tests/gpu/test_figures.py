@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 
@@ -402,8 +403,42 @@ def test_a_broken_case_is_a_failed_check_and_the_rest_runs():
 
     with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()):
         one = session(name)
-        capture.run(one, {"x": broken, "y": lambda s: s.check("fine", True)}, ["x", "y"])
-    assert [check.ok for check in one.checks] == [False, True]
+        capture.run(one, {"x": broken, "y": lambda s: s.check("fine", True)})
+    assert [(check.case, check.ok) for check in one.checks] == [("x", False), ("y", True)]
+
+
+def test_cases_that_run_beside_each_other_are_told_in_their_order():
+    together = threading.Barrier(2, timeout=60)
+
+    def find(one: Session) -> None:
+        if one.case in "bd":
+            together.wait()
+        one.check(f"check of {one.case}", one.case != "d")
+        one.figures[f"figure of {one.case}"] = one.known("figure of a")
+        one.samples[one.case] = (pathlib.Path(), sorted(one.samples))
+
+    def broken(_):
+        raise OSError("gone")
+
+    with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(io.StringIO()) as said:
+        one = session(name)
+        one.earlier["figure of a"] = 1
+        all_cases = {"a": find, "b": find, "c": find, "d": find, "x": broken}
+        capture.run(one, all_cases, beside=("d", "x", "b"))
+    told = [("a", True), ("b", True), ("d", False), ("x", False), ("c", True)]
+    assert [(check.case, check.ok) for check in one.checks] == told
+    assert [line for line in said.getvalue().splitlines() if "check of" in line] == [
+        "ok 1 - check of a", "ok 2 - check of b", "not ok 3 - check of d", "ok 5 - check of c"]  # fmt: skip
+    assert all(one.figures[f"figure of {case}"] == 1 for case in "abcd"), one.figures
+    assert one.figure_cases["figure of d"] == "d" and one.figure_cases["seconds of case x"] == "x"
+    assert [words for _, words in one.samples.values()] == [[], ["a"], ["a"], ["a", "b", "d"]]
+
+
+def test_a_case_that_there_is_not_is_refused():
+    here = pathlib.Path(capture.__file__).parent
+    words = [sys.executable, str(here / "capture.py"), "--build=b", "--tools=t", "--out=o", "--only=a,zz"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "zz" in done.stderr, done
 
 
 def replayed(total, error, noise, call="FASTER") -> dict:

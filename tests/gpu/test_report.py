@@ -19,12 +19,12 @@ def run(date: str, said: dict[str, dict[str, bool | None]]) -> dict:
     """A report of the cases in `said`: check -> ok."""
     one = Session(*[pathlib.Path("/nowhere")] * 3, minutes=1)
     for case, checks in said.items():
-        one.case = case
+        own = one.of_case(case)
         for name, ok in checks.items():
-            with contextlib.redirect_stdout(io.StringIO()):
-                one.check(name, ok)
-        one.figures[f"figure of {case}"] = date
-        one.end_case()
+            own.check(name, ok)
+        own.figures[f"figure of {case}"] = date
+        with contextlib.redirect_stdout(io.StringIO()):
+            one.take_in(own)
     return report.of_session(one, {"date": date, "commit": f"commit of {date}"})
 
 
