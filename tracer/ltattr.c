@@ -24,6 +24,15 @@ static const struct attribute attribute[LTATTR_COUNT] = {
 #undef LTATTR
 };
 
+/* Of these it matters only whether they are set. */
+static const uint8_t pointer[] = {
+    LTATTR_DESC_BIAS_POINTER,      LTATTR_DESC_AUX_POINTER,       LTATTR_DESC_A_SCALE_POINTER,
+    LTATTR_DESC_B_SCALE_POINTER,   LTATTR_DESC_C_SCALE_POINTER,   LTATTR_DESC_D_SCALE_POINTER,
+    LTATTR_DESC_AMAX_POINTER,      LTATTR_DESC_AUX_SCALE_POINTER, LTATTR_DESC_AUX_AMAX_POINTER,
+    LTATTR_DESC_OUT_SCALE_POINTER,
+};
+enum { POINTERS = sizeof pointer, LAYOUTS = 4 };
+
 /* The functions of one library that work on one kind of object. */
 struct functions {
     set_attribute *set;
@@ -42,14 +51,18 @@ static bool make_fresh(const struct functions *f, enum ltattr_kind kind, void *o
 /* Sign-extended where the attribute is a type (its "none" is -1). */
 static int64_t load(const struct attribute *a, const void *from)
 {
-    int64_t wide = 0;
+    int64_t wide;
     int32_t narrow;
-    if (a->bytes == sizeof narrow) {
+    switch (a->bytes) {
+    case sizeof wide:
+        memcpy(&wide, from, sizeof wide);
+        return wide;
+    case sizeof narrow:
         memcpy(&narrow, from, sizeof narrow);
         return narrow;
+    default:
+        return *(const uint8_t *)from;
     }
-    memcpy(&wide, from, a->bytes);
-    return wide;
 }
 
 /* Which bytes a fresh object has, by filling the memory with two patterns before. */
@@ -151,9 +164,13 @@ static void learn(struct ltattr_library *library, enum ltattr_kind kind, const s
         good = learn_place(o, f, a, value, &offset);
         library->offset[i] = (uint16_t)offset;
     }
+    memcpy(o->matters, o->no_attribute, sizeof o->matters);
     for (int i = 0; i < LTATTR_COUNT && good; i++)
         if (attribute[i].kind == kind && library->exists[i])
             memset(o->no_attribute + library->offset[i], 0, attribute[i].bytes);
+    for (int i = 0; i < POINTERS && good; i++)
+        if (attribute[pointer[i]].kind == kind && library->exists[pointer[i]])
+            memset(o->matters + library->offset[pointer[i]], 0, sizeof(void *));
     o->is_learned = good;
 }
 
@@ -173,6 +190,10 @@ void ltattr_learn(struct ltattr_library *library, const void *real)
           &(struct functions){ .set = elf_symbol(&object, "cublasLtMatrixLayoutSetAttribute"),
                                .init_layout =
                                    elf_symbol(&object, "cublasLtMatrixLayoutInit_internal") });
+    const struct ltattr_object *desc = &library->object[LTATTR_DESC],
+                               *layout = &library->object[LTATTR_LAYOUT];
+    library->is_open = desc->is_learned && layout->is_learned &&
+                       desc->bytes + LAYOUTS * layout->bytes <= LTATTR_CONTENT;
 }
 
 static bool ask(const struct ltattr_library *library, enum ltattr_kind kind, const void *object,
@@ -198,23 +219,30 @@ static bool ask(const struct ltattr_library *library, enum ltattr_kind kind, con
     return understood;
 }
 
-/* Differences in bytes that no attribute explains, of `count` words. */
-static uint64_t unexplained(const struct ltattr_object *o, const uint8_t *object, uint32_t from,
-                            uint32_t bytes)
+/* Are the bytes the same where the mask is set? `bytes` is a multiple of 8. */
+static inline bool is_same(const uint8_t *a, const uint8_t *b, const uint8_t *mask, uint32_t bytes)
 {
-    uint64_t differ = 0;
-    for (uint32_t i = from; i < bytes; i += 8) {
-        uint64_t is, fresh, mask;
-        memcpy(&is, object + i, 8);
-        memcpy(&fresh, o->fresh + i, 8);
-        memcpy(&mask, o->no_attribute + i, 8);
-        differ |= (is ^ fresh) & mask;
+    typedef uint64_t words __attribute__((vector_size(16)));
+    words differ = { 0 };
+    uint32_t at = 0;
+    for (; at + sizeof(words) <= bytes; at += sizeof(words)) {
+        words x, y, m;
+        memcpy(&x, a + at, sizeof x);
+        memcpy(&y, b + at, sizeof y);
+        memcpy(&m, mask + at, sizeof m);
+        differ |= (x ^ y) & m;
     }
-    return differ;
+    uint64_t x = 0, y = 0, m = 0;
+    if (at < bytes) {
+        memcpy(&x, a + at, sizeof x);
+        memcpy(&y, b + at, sizeof y);
+        memcpy(&m, mask + at, sizeof m);
+    }
+    return (differ[0] | differ[1] | ((x ^ y) & m)) == 0;
 }
 
 /* Does the object begin as a fresh one of this library? Nothing behind may be read before. */
-static bool has_our_layout(const struct ltattr_object *o, const uint8_t *object)
+static inline bool has_our_layout(const struct ltattr_object *o, const void *object)
 {
     uint32_t is, fresh, mask;
     memcpy(&is, object, MARK_BYTES);
@@ -238,5 +266,77 @@ bool ltattr_read(const struct ltattr_library *library, enum ltattr_kind kind, co
                                           : missing;
 #include "tracer/ltattr.def"
 #undef LTATTR
-    return unexplained(o, bytes, 0, o->bytes) == 0;
+    return is_same(bytes, o->fresh, o->no_attribute, o->bytes);
+}
+
+bool ltattr_are_open(const struct ltattr_library *library, const struct ltattr_objects *objects)
+{
+    const struct ltattr_object *layout = &library->object[LTATTR_LAYOUT];
+    bool is_open = library->is_open && has_our_layout(&library->object[LTATTR_DESC], objects->desc);
+    for (int i = 0; i < LAYOUTS; i++)
+        is_open = is_open && has_our_layout(layout, objects->layout[i]);
+    return is_open;
+}
+
+static uint64_t value_of(const struct ltattr_library *library, enum ltattr which,
+                         const void *object)
+{
+    return (uint64_t)load(&attribute[which], (const char *)object + library->offset[which]);
+}
+
+uint64_t ltattr_hash(const struct ltattr_library *library, const struct ltattr_objects *objects)
+{
+    static const struct {
+        uint8_t which, layout;
+    } part[] = {
+        { LTATTR_LAYOUT_ROWS, 3 }, { LTATTR_LAYOUT_COLS, 3 }, { LTATTR_LAYOUT_TYPE, 3 },
+        { LTATTR_LAYOUT_TYPE, 0 }, { LTATTR_LAYOUT_LD, 0 },   { LTATTR_LAYOUT_LD, 1 },
+    };
+    uint64_t hash = value_of(library, LTATTR_DESC_EPILOGUE, objects->desc);
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        hash = (hash ^ value_of(library, part[i].which, objects->layout[part[i].layout])) *
+               0x9e3779b97f4a7c15u;
+    return hash;
+}
+
+static inline uint64_t pointer_at(const void *desc, uint16_t offset)
+{
+    uint64_t address;
+    memcpy(&address, (const char *)desc + offset, sizeof address);
+    return address;
+}
+
+static uint64_t pointers_set(const struct ltattr_library *library, const void *desc)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < POINTERS; i++)
+        if (library->exists[pointer[i]])
+            bits |= (uint64_t)(pointer_at(desc, library->offset[pointer[i]]) != 0) << i;
+    return bits;
+}
+
+void ltattr_keep(const struct ltattr_library *library, const struct ltattr_objects *objects,
+                 struct ltattr_content *out)
+{
+    uint32_t at = library->object[LTATTR_DESC].bytes, bytes = library->object[LTATTR_LAYOUT].bytes;
+    out->library = library;
+    out->pointers = pointers_set(library, objects->desc);
+    memcpy(out->byte, objects->desc, at);
+    for (int i = 0; i < LAYOUTS; i++, at += bytes)
+        memcpy(out->byte + at, objects->layout[i], bytes);
+}
+
+bool ltattr_is_kept(const struct ltattr_library *library, const struct ltattr_objects *objects,
+                    const struct ltattr_content *content)
+{
+    const struct ltattr_object *desc = &library->object[LTATTR_DESC],
+                               *layout = &library->object[LTATTR_LAYOUT];
+    const uint8_t *from = content->byte + desc->bytes;
+    if (content->library != library ||
+        !is_same(objects->desc, content->byte, desc->matters, desc->bytes))
+        return false;
+    for (int i = 0; i < LAYOUTS; i++, from += layout->bytes)
+        if (!is_same(objects->layout[i], from, layout->matters, layout->bytes))
+            return false;
+    return pointers_set(library, objects->desc) == content->pointers;
 }

@@ -241,7 +241,7 @@
     end \name
 .endm
 
-.macro other_setter name
+.macro other name
     begin \name
     jmp hook_\name
     end \name
@@ -249,8 +249,8 @@
 
 #define CUBLAS_SET_STREAM_HOOK(symbol)       setter symbol, row_##symbol, cmpq, %rsi, PASS_HANDLE_STREAM;
 #define CUBLAS_SET_MATH_MODE_HOOK(symbol)    setter symbol, row_##symbol, cmpw, %si, PASS_HANDLE_MODES;
-#define CUBLAS_SET_POINTER_MODE_HOOK(symbol) other_setter symbol;
-#define CUBLAS_DESTROY_HOOK(symbol)          other_setter symbol;
+#define CUBLAS_SET_POINTER_MODE_HOOK(symbol) other symbol;
+#define CUBLAS_DESTROY_HOOK(symbol)          other symbol;
 #define CUDNN_SET_STREAM_HOOK                CUBLAS_SET_STREAM_HOOK
 #define CUDNN_DESTROY_HANDLE_HOOK            CUBLAS_DESTROY_HOOK
 #define CUDNN_EXECUTE_HOOK(symbol) \

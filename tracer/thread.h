@@ -32,6 +32,7 @@ struct thread {
     struct journal *_Atomic journal; /* NULL before its first call */
     _Atomic uint64_t failed;
     _Atomic uint64_t dropped[LOSS_MAX];
+    struct matmuls *matmuls;  /* the owner's, of wrap_cublaslt.c; NULL before its first call */
     uint64_t untimed_written; /* the writer's */
     uint64_t last_start_ns;   /* the writer's: starts never go back */
 };

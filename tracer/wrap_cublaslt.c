@@ -10,6 +10,7 @@
 #include "tracer/gpu.h"
 #include "tracer/hook.h"
 #include "tracer/ltattr.h"
+#include "tracer/pages.h"
 #include "tracer/stream.h"
 
 #define SUCCESS ((cublasStatus_t)0)
@@ -66,8 +67,22 @@ static const struct ltattr_library *find_library(const void *real)
 }
 
 struct matmul {
-    const void *real, *desc, *a, *b, *c, *d, *layout[4];
+    const void *real, *a, *b, *c, *d;
+    struct ltattr_objects objects;
     void *stream;
+};
+
+/* Keys by the content of their descriptors, of one thread. A call that finds its own needs not read
+ * them. */
+enum { SETS = 64, WAYS = 4 };
+struct matmuls {
+    uint64_t hash[SETS][WAYS];
+    uint32_t replaced; /* how many rows were written */
+    struct matmuls_row {
+        struct ltattr_content content;
+        uint32_t align;
+        struct tilewise_signature key;
+    } row[SETS][WAYS];
 };
 
 /* The descriptors' values while a signature is made of them; `strange`: hash of all that the
@@ -97,10 +112,10 @@ static void read_all(struct reading *r, const struct ltattr_library *library,
                      const struct matmul *call)
 {
     r->strange = 0;
-    if (!ltattr_read(library, LTATTR_DESC, call->desc, r->desc))
+    if (!ltattr_read(library, LTATTR_DESC, call->objects.desc, r->desc))
         mix(r, LTATTR_COUNT, 0);
     for (int i = A; i <= D; i++)
-        if (!ltattr_read(library, LTATTR_LAYOUT, call->layout[i], r->layout[i]))
+        if (!ltattr_read(library, LTATTR_LAYOUT, call->objects.layout[i], r->layout[i]))
             mix(r, LTATTR_COUNT, i + 1);
 }
 
@@ -222,8 +237,8 @@ static void set_epilogue(struct tilewise_signature *key, struct reading *r)
     MIX_POINTER(r, AUX_AMAX_POINTER);
 }
 
-static void make_key(struct tilewise_signature *key, const struct ltattr_library *library,
-                     const struct matmul *call)
+static HOT_NOT void make_key(struct tilewise_signature *key, const struct ltattr_library *library,
+                             const struct matmul *call)
 {
     struct reading r;
     read_all(&r, library, call);
@@ -246,24 +261,86 @@ static void make_key(struct tilewise_signature *key, const struct ltattr_library
             (uint16_t)(TILEWISE_NOT_REPLAYABLE | (r.strange >> 8 & 0xff) << TILEWISE_OTHER_SHIFT);
 }
 
+/* The alignments that a key has, in one word. */
+static uint32_t align_of(const struct matmul *call)
+{
+    return (uint32_t)signature_align(call->a) | (uint32_t)signature_align(call->b) << 8 |
+           (call->c ? (uint32_t)signature_align(call->c) << 16 : 0) |
+           (uint32_t)signature_align(call->d) << 24;
+}
+
+/* The calling thread's; NULL: nothing can be kept. */
+static struct matmuls *kept(void)
+{
+    struct thread *t = tap_self.thread;
+    if (t && __builtin_expect(!t->matmuls, 0))
+        t->matmuls = pages_map(sizeof *t->matmuls);
+    return t ? t->matmuls : NULL;
+}
+
+static const struct tilewise_signature *find_key(const struct matmuls *of, uint64_t hash,
+                                                 const struct ltattr_library *library,
+                                                 const struct matmul *call)
+{
+    for (int i = 0; i < WAYS; i++) {
+        const struct matmuls_row *row = &of->row[hash % SETS][i];
+        if (of->hash[hash % SETS][i] == hash && row->align == align_of(call) &&
+            ltattr_is_kept(library, &call->objects, &row->content))
+            return &row->key;
+    }
+    return NULL;
+}
+
+static void keep_key(struct matmuls *of, uint64_t hash, const struct ltattr_library *library,
+                     const struct matmul *call, const struct tilewise_signature *key)
+{
+    uint32_t way = of->replaced++ % WAYS;
+    struct matmuls_row *row = &of->row[hash % SETS][way];
+    of->hash[hash % SETS][way] = hash;
+    ltattr_keep(library, &call->objects, &row->content);
+    row->align = align_of(call);
+    row->key = *key;
+}
+
+static void leave_with(const struct gpu_call *call, const struct matmul *matmul,
+                       const struct tilewise_signature *key)
+{
+    gpu_leave(call, matmul->stream, stream_number(matmul->stream), key);
+}
+
+/* The descriptors are read. `of` NULL: nothing is kept. */
+static HOT_NOT void leave_unknown(const struct gpu_call *call, const struct matmul *matmul,
+                                  const struct ltattr_library *library, struct matmuls *of,
+                                  uint64_t hash)
+{
+    struct ltattr_library own;
+    struct tilewise_signature key;
+    make_key(&key, library ? library : learn(matmul->real, &own), matmul);
+    if (of)
+        keep_key(of, hash, library, matmul, &key);
+    leave_with(call, matmul, &key);
+}
+
 static __attribute__((noinline)) void leave(const struct gpu_call *call,
                                             const struct matmul *matmul)
 {
-    struct ltattr_library own;
     const struct ltattr_library *library = find_library(matmul->real);
-    struct tilewise_signature key;
-    make_key(&key, library ? library : learn(matmul->real, &own), matmul);
-    gpu_leave(call, matmul->stream, stream_number(matmul->stream), &key);
+    struct matmuls *of = library && ltattr_are_open(library, &matmul->objects) ? kept() : NULL;
+    uint64_t hash = of ? ltattr_hash(library, &matmul->objects) : 0;
+    const struct tilewise_signature *key = of ? find_key(of, hash, library, matmul) : NULL;
+    if (__builtin_expect(key != NULL, 1))
+        leave_with(call, matmul, key);
+    else
+        leave_unknown(call, matmul, library, of, hash);
 }
 
 #define CUBLASLT_MATMUL_LEAVE                                                                      \
     leave(&call, &(struct matmul){ (const void *)(uintptr_t)real,                                  \
-                                   desc,                                                           \
                                    a,                                                              \
                                    b,                                                              \
                                    c,                                                              \
                                    d,                                                              \
-                                   { a_layout, b_layout, c_layout, d_layout },                     \
+                                   { desc, { a_layout, b_layout, c_layout, d_layout } },           \
                                    stream })
 
 #define ROW(family, symbol)                                                                        \

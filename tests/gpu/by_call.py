@@ -6,7 +6,8 @@ One process has all of them, and doors (by_call.c) where PyTorch calls cuBLAS an
 products at a time, its calls go to the real functions or to one of the shims' hooks, by chance. So
 all are met by the same decoder on the same machine within milliseconds, and differences of some 40 ns
 a product show in a minute; whole steps with and without the hooks (cost.py, which judges) need ten
-times as long. What each finds in the caches is a little colder than where it is alone.
+times as long. What each finds in the caches is a little colder than where it is alone, and executions
+are of plans that were made before the shims came, which goes a longer way.
 
 Printed is JSON: ns that a product with its setters takes longer than without any shim, and a product
 before which cuDNN executed a plan, with their intervals, per shim and for steps that are alike.
