@@ -87,22 +87,31 @@ static void keep(uint64_t number, const struct tilewise_signature *key)
     atomic_store_explicit(&n->number, number, memory_order_release);
 }
 
-/* In its place, if no other plan has that. */
-static void put_near(const void *plan, uint64_t number)
+static bool name_place(struct cudnn_plans_place *p, uintptr_t name, const void *plan,
+                       uint64_t number)
 {
-    struct cudnn_plans_place *p = cudnn_plans_near_of(plan);
-    uintptr_t name = atomic_load_explicit(&p->name, memory_order_relaxed);
-    bool is_mine = name == 0 || name == (uintptr_t)plan;
-    if (!is_mine || !atomic_compare_exchange_strong(&p->name, &name, BUSY))
-        return;
+    if (!atomic_compare_exchange_strong(&p->name, &name, BUSY))
+        return false;
     atomic_store_explicit(&p->number, number, memory_order_relaxed);
     atomic_store_explicit(&p->name, (uintptr_t)plan, memory_order_release);
+    return true;
+}
+
+/* In the place that it has, or in a free one of the two, if there is one. */
+static void put_near(const void *plan, uint64_t number)
+{
+    const uintptr_t name[] = { (uintptr_t)plan, 0 };
+    for (int i = 0; i < 4; i++)
+        if (name_place(cudnn_plans_near_of(plan, i % 2), name[i / 2], plan, number))
+            return;
 }
 
 static void forget_near(const void *plan)
 {
-    uintptr_t name = (uintptr_t)plan;
-    atomic_compare_exchange_strong(&cudnn_plans_near_of(plan)->name, &name, 0);
+    for (int other = 0; other < 2; other++) {
+        uintptr_t name = (uintptr_t)plan;
+        atomic_compare_exchange_strong(&cudnn_plans_near_of(plan, other)->name, &name, 0);
+    }
 }
 
 void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)

@@ -30,8 +30,9 @@ void cudnn_plans_forget(const void *plan);
 enum { CUDNN_PLANS_NUMBERS = 4096 /* the last ones that are known */ };
 enum { CUDNN_PLANS_WAYS = 8, CUDNN_PLANS_SET_BITS = 10 };
 
-/* The first plans of a process are found at a glance. A place is a plan's until it is forgotten: so
- * whoever executes the plan finds its number beside its name. */
+/* The first plans of a process are found at a glance, each in one of two places, which are one
+ * line. A place is a plan's until it is forgotten: so whoever executes the plan finds its number
+ * beside its name. */
 struct cudnn_plans_place {
     _Atomic uintptr_t name; /* 0 = free */
     _Atomic uint64_t number;
@@ -50,9 +51,10 @@ static inline uint32_t cudnn_plans_hash(const void *descriptor, int bits)
     return (uint32_t)(uintptr_t)descriptor * PASS_NEAR_HASH >> (32 - bits);
 }
 
-static inline struct cudnn_plans_place *cudnn_plans_near_of(const void *plan)
+/* Its place; `is_other`: the other one. */
+static inline struct cudnn_plans_place *cudnn_plans_near_of(const void *plan, bool is_other)
 {
-    return &cudnn_plans_near[cudnn_plans_hash(plan, PASS_PLAN_BITS)];
+    return &cudnn_plans_near[cudnn_plans_hash(plan, PASS_PLAN_BITS) ^ is_other];
 }
 
 /* False for most descriptors that are no plan that we know: at a glance. */

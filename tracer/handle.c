@@ -10,8 +10,8 @@ enum { SETS = 256, WAYS = 4 };
 
 enum { BUSY = 1 }; /* a name that no handle has: the entry is being written */
 
-/* A handle has its place in the first table, or where another one has that, in a set of the second
- * one. */
+/* A handle has a place in the first table, or where others have both, in a set of the second one.
+ */
 HOT_DATA _Alignas(HOT_PAGE) struct handle_entry handle_near[1 << HANDLE_NEAR_BITS];
 static _Alignas(HOT_LINE) struct handle_entry entries[SETS][WAYS];
 static _Atomic uint32_t victim;
@@ -39,10 +39,10 @@ static uint64_t pack(const void *handle, const struct handle_state *state)
 /* Its own entry, a free one, or somebody's. */
 static struct handle_entry *place_for(const void *handle)
 {
-    struct handle_entry *set = set_of(handle), *own = handle_find(handle),
-                        *near = handle_near_of(handle);
-    if (!own && atomic_load_explicit(&near->name, memory_order_relaxed) == 0)
-        own = near;
+    struct handle_entry *set = set_of(handle), *own = handle_find(handle);
+    for (int other = 0; other < 2 && !own; other++)
+        if (atomic_load_explicit(&handle_near_of(handle, other)->name, memory_order_relaxed) == 0)
+            own = handle_near_of(handle, other);
     for (int i = 0; i < WAYS && !own; i++)
         if (atomic_load_explicit(&set[i].name, memory_order_relaxed) == 0)
             own = &set[i];

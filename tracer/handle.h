@@ -25,7 +25,8 @@ struct handle_state {
 
 void handle_put(const void *handle, const struct handle_state *state);
 
-/* The first handles of a process are found at a glance, with what each was told last. */
+/* The first handles of a process are found at a glance, with what each was told last: each in one
+ * of two places, which are one line. */
 struct handle_entry {
     _Atomic uintptr_t name; /* 0 = free */
     _Atomic(void *) stream;
@@ -56,9 +57,11 @@ _Static_assert(sizeof(struct handle_entry) == 1 << PASS_HANDLE_BYTES_LOG2 &&
                "pass_entry.S");
 extern HOT_DATA struct handle_entry handle_near[1 << HANDLE_NEAR_BITS];
 
-static inline struct handle_entry *handle_near_of(const void *handle)
+/* Its place; `is_other`: the other one. */
+static inline struct handle_entry *handle_near_of(const void *handle, bool is_other)
 {
-    return &handle_near[(uint32_t)(uintptr_t)handle * PASS_NEAR_HASH >> (32 - HANDLE_NEAR_BITS)];
+    uint32_t at = (uint32_t)(uintptr_t)handle * PASS_NEAR_HASH >> (32 - HANDLE_NEAR_BITS);
+    return &handle_near[at ^ is_other];
 }
 
 static inline bool handle_is_named(const struct handle_entry *e, const void *handle)
@@ -68,11 +71,20 @@ static inline bool handle_is_named(const struct handle_entry *e, const void *han
 
 struct handle_entry *handle_find_far(const void *handle);
 
-/* Where the handle is, or NULL. */
+/* Where the handle is, or NULL: among those at a glance; among all. */
+static inline struct handle_entry *handle_find_near(const void *handle)
+{
+    struct handle_entry *first = handle_near_of(handle, false),
+                        *other = handle_near_of(handle, true);
+    if (__builtin_expect(handle_is_named(first, handle), 1))
+        return first;
+    return handle_is_named(other, handle) ? other : NULL;
+}
+
 static inline struct handle_entry *handle_find(const void *handle)
 {
-    struct handle_entry *near = handle_near_of(handle);
-    return __builtin_expect(handle_is_named(near, handle), 1) ? near : handle_find_far(handle);
+    struct handle_entry *near = handle_find_near(handle);
+    return __builtin_expect(near != NULL, 1) ? near : handle_find_far(handle);
 }
 
 /* What the bytes of an entry from `version` on tell, but for the stream's address. False: they are
@@ -107,24 +119,22 @@ static inline bool handle_get(const void *handle, struct handle_state *out)
  * be there? Then there is nothing to tell, whatever the library answers. False is always right. */
 static inline bool handle_has_stream(const void *handle, const void *stream)
 {
-    const struct handle_entry *e = handle_near_of(handle);
-    return __builtin_expect(handle_is_named(e, handle), 1) &&
-           atomic_load_explicit(&e->stream, memory_order_relaxed) == stream;
+    const struct handle_entry *e = handle_find_near(handle);
+    return e && atomic_load_explicit(&e->stream, memory_order_relaxed) == stream;
 }
 
 static inline bool handle_has_math_mode(const void *handle, uint16_t mode)
 {
-    const struct handle_entry *e = handle_near_of(handle);
-    return __builtin_expect(handle_is_named(e, handle), 1) &&
-           (uint16_t)atomic_load_explicit(&e->modes, memory_order_relaxed) == mode;
+    const struct handle_entry *e = handle_find_near(handle);
+    return e && (uint16_t)atomic_load_explicit(&e->modes, memory_order_relaxed) == mode;
 }
 
 static inline bool handle_has_pointer_mode(const void *handle, bool is_device)
 {
-    const struct handle_entry *e = handle_near_of(handle);
-    uint64_t modes = atomic_load_explicit(&e->modes, memory_order_relaxed);
-    return __builtin_expect(handle_is_named(e, handle), 1) &&
-           (modes >> HANDLE_POINTER_MODE_SHIFT & 1) == is_device;
+    const struct handle_entry *e = handle_find_near(handle);
+    return e &&
+           (atomic_load_explicit(&e->modes, memory_order_relaxed) >> HANDLE_POINTER_MODE_SHIFT &
+            1) == is_device;
 }
 
 /* A setter did its work. A handle that is not known stays so. */

@@ -30,17 +30,33 @@
     movq SLOT(\row, PASS_SLOT_REAL), %rax
 .endm
 
-/* (base, index): where a table has an entry for the address in `of`. short, short_of: 32 bits. */
-.macro find_entry table, bits, bytes_log2, of, short_of, base, index, short
+/* (base, index): the entry that a table has for the address in `of`, in its place or the other one
+ * (other_place, behind the hook's end: the same line, but rarely asked for). short, short_of: 32 bits
+ * of it. */
+.macro find_entry name, table, bits, bytes_log2, of, short_of, base, index, short
     imull $PASS_NEAR_HASH, \short_of, \short
     shrl $32 - \bits, \short
     shll $\bytes_log2, \short
     leaq \table(%rip), \base
     cmpq \of, (\base,\index) /* equal: it is its own */
+    jne .Lother_\table\()_\name
+.Lfound_\table\()_\name:
 .endm
 
-.macro find_handle base, index, short
-    find_entry handle_near, PASS_HANDLE_BITS, PASS_HANDLE_BYTES_LOG2, %rdi, %edi, \base, \index, \short
+.macro other_place name, table, bytes_log2, of, base, index, short, absent
+.Lother_\table\()_\name:
+    xorl $1 << \bytes_log2, \short
+    cmpq \of, (\base,\index)
+    je .Lfound_\table\()_\name
+    jmp \absent
+.endm
+
+.macro find_handle name, base, index, short
+    find_entry \name, handle_near, PASS_HANDLE_BITS, PASS_HANDLE_BYTES_LOG2, %rdi, %edi, \base, \index, \short
+.endm
+
+.macro other_handle name, base, index, short, absent
+    other_place \name, handle_near, PASS_HANDLE_BYTES_LOG2, %rdi, \base, \index, \short, \absent
 .endm
 
 .macro begin name
@@ -82,12 +98,10 @@
     begin \name
     find_real \row, 7f, %r11
     .if \plan
-    find_entry cudnn_plans_near, PASS_PLAN_BITS, PASS_PLAN_BYTES_LOG2, %rsi, %esi, %r10, %r11, %r11d
-    jne 6f
+    find_entry \name, cudnn_plans_near, PASS_PLAN_BITS, PASS_PLAN_BYTES_LOG2, %rsi, %esi, %r10, %r11, %r11d
     movq PASS_PLAN_NUMBER(%r10,%r11), %rcx
     .endif
-    find_handle %r10, %r11, %r11d
-    jne 6f
+    find_handle \name, %r10, %r11, %r11d
     movups PASS_HANDLE_STATE(%r10,%r11), %xmm0
     /* Is this thread recorded, outside of all hooks, and nothing else to be done? */
     movq tap_self_offset(%rip), %r10
@@ -201,6 +215,10 @@
     jne 7f
     jmp *%rax
 7:  jmp hook_\name
+    .if \plan
+    other_place \name, cudnn_plans_near, PASS_PLAN_BYTES_LOG2, %rsi, %r10, %r11, %r11d, 6b
+    .endif
+    other_handle \name, %r10, %r11, %r11d, 6b
     end \name
 .endm
 
@@ -208,12 +226,12 @@
 .macro setter name, row, compare, value, offset
     begin \name
     find_real \row, 1f, %rcx
-    find_handle %rdx, %rcx, %ecx
-    jne 1f
+    find_handle \name, %rdx, %rcx, %ecx
     \compare \value, \offset(%rdx,%rcx)
     jne 1f
     jmp *%rax
 1:  jmp hook_\name
+    other_handle \name, %rdx, %rcx, %ecx, 1b
     end \name
 .endm
 

@@ -152,13 +152,13 @@ static void setup(void)
     journal = journal_make();
     tap_self = (struct tap_self){ .thread = &thread, .epoch = 1, .journal_number = 1 };
     tap_self.journal_room = journal_room(journal, 1, &tap_self.journal_next);
-    struct handle_entry *e = handle_near_of((const void *)handle);
+    struct handle_entry *e = handle_near_of((const void *)handle, false);
     e->name = handle;
     e->version = 8;
     e->stream_number = 9;
     e->stream = (void *)(uintptr_t)stream;
     e->modes = math_mode | handle_owner((const void *)handle);
-    *cudnn_plans_near_of((const void *)plan) =
+    *cudnn_plans_near_of((const void *)plan, false) =
         (struct cudnn_plans_place){ .name = plan, .number = plan_number };
     for (int i = 0; i < SLOT_COUNT; i++) {
         slot_first[i].bytes = UINTPTR_MAX;
@@ -253,6 +253,32 @@ Test(pass, an_execution_is_kept_by_the_number_of_its_plan)
     cr_assert_eq(execute(plan + 64), HOOKED, "a plan that is not known");
 }
 
+/* The line where a handle or a plan may be has two places. */
+static void move(void *places, size_t bytes, size_t from)
+{
+    char *line = places, kept[sizeof(struct handle_entry)];
+    memcpy(kept, line + from, bytes);
+    memset(line + from, 0, bytes);
+    memcpy(line + (from ^ bytes), kept, bytes);
+}
+
+Test(pass, what_lies_in_the_other_place_is_found_too)
+{
+    size_t at = (size_t)(handle_near_of((const void *)handle, false) - handle_near);
+    move(handle_near, sizeof *handle_near, at * sizeof *handle_near);
+    cr_assert_eq(call(&hot_rows[0]), 0);
+    cr_assert_eq(journal_waiting(journal), 1);
+    cr_assert_eq(cublasSetStream_v2((cublasHandle_t)handle, (void *)stream), 0);
+    cr_assert_eq(execute(plan), 0);
+    at = (size_t)(cudnn_plans_near_of((const void *)plan, false) - cudnn_plans_near);
+    move(cudnn_plans_near, sizeof *cudnn_plans_near, at * sizeof *cudnn_plans_near);
+    cr_assert_eq(execute(plan), 0);
+    cr_assert_eq(journal_waiting(journal), 3);
+    cr_assert_eq(journal_peek(journal, 2)->word[PASS_PLAN_WORD], plan_number);
+    cr_assert_eq(called, 4);
+    cr_assert_eq(hooked, 0);
+}
+
 Test(pass, a_refused_call_is_told_and_not_kept)
 {
     answer = REFUSED;
@@ -319,9 +345,9 @@ Test(pass, others_are_left_to_the_hook)
     goes_the_other_way("no room");
     cr_assert_eq(tap_self.phase, TAP_OUTSIDE);
     tap_self.journal_room = 1;
-    handle_near_of((const void *)handle)->name = handle + 16;
+    handle_near_of((const void *)handle, false)->name = handle + 16;
     goes_the_other_way("a handle that is not known");
-    handle_near_of((const void *)handle)->name = handle;
+    handle_near_of((const void *)handle, false)->name = handle;
     slot_first[hot_rows[0].slot].low = UINTPTR_MAX;
     slot_first[hot_rows[0].slot].bytes = 1;
     goes_the_other_way("another caller");
@@ -337,7 +363,7 @@ Test(pass, nothing_is_kept_while_recording_is_off)
     cr_assert_eq(called, 1);
     cr_assert_eq(phase_inside, TAP_OUTSIDE);
     cr_assert_eq(journal_waiting(journal), 0);
-    handle_near_of((const void *)handle)->name = 0;
+    handle_near_of((const void *)handle, false)->name = 0;
     cr_assert_eq(call(&hot_rows[0]), 0, "a handle that nobody told of");
     cr_assert_eq(called, 2);
     graph_captures = 1;
