@@ -3,10 +3,11 @@
 
 Each question has its own method:
   - an eager decoder is bound by Python, and two processes of one setting differ by several per cent:
-    so one process takes the shim's hooks out and puts them back between its steps (switch.py). Its
+    so a process takes the shim's hooks out and puts them back between its steps (switch.py). Its
     speed drifts too, so each step with the hooks is held against one beside it, before or after. What
     is left out is the recorder's threads, which work on other processors in both. Steps without the
-    hooks are held against each other too.
+    hooks are held against each other too. What hooks cost differs from process to process, with where
+    memory lies, so several live side by side and take their stretches one after the other.
     Beside it, printed: recording switched by `tilewise ctl`, in turns;
   - a graph's step is steady: decoders that live side by side, one of them without the shim, take
     short turns on one processor and one GPU; each turn is held against its neighbour. So, printed,
@@ -18,6 +19,7 @@ Each question has its own method:
 """
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -43,12 +45,13 @@ OPTIONS = {
 MODES = ("eager", "graph")
 DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
 STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
-# One process that switches itself between steps.
-ALTERNATE_SECONDS = {"counts": 130, "windows": 20}  # the first is near to its limit
+# Processes that switch themselves between steps; seconds of each. The first setting is near its limit.
+ALTERNATING = {"counts": 8, "windows": 4}
+ALTERNATE_SECONDS = {"counts": 16, "windows": 6}
 # Turns: seconds of one, and how many of each setting in a round.
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
 CTL_PAIRS, PRINTED_TURNS = 3, {"eager": 10, "graph": 8}
-GRAPH_TURNS, GRAPH_ROUNDS, GRAPH_PLAYERS = 16, 2, 1  # players are numbered from there on
+GRAPH_TURNS, GRAPH_ROUNDS, GRAPH_PLAYERS = 16, 2, 100  # players are numbered from there on
 CTL_SECONDS, STATUS_SECONDS = 3, 1.5  # processes look, and tell, once a second
 JUDGED = ("counts", "windows")
 PRINTED = ("attached", "full")  # without a verdict
@@ -114,10 +117,10 @@ class Player:
         """Median of a step, in ns."""
         return self._answer(f"{mode} {seconds}", seconds)["median_ns"]
 
-    def alternate(self, mode: str, seconds: float) -> tuple[list[switch.Block], list[str]]:
-        """Blocks of steps, in ns, and the hooks that were taken out."""
+    def alternate(self, mode: str, seconds: float) -> tuple[switch.Neighbours, int, list[str]]:
+        """What steps took, in ns; how many there were; the hooks that were taken out."""
         answer = self._answer(f"{mode} {seconds} alternate", seconds)
-        return [switch.Block(*one) for one in answer["blocks_ns"]], answer["hooks"]
+        return switch.Neighbours(*answer["ns"]), answer["steps"], answer["hooks"]
 
     def traces(self) -> list[pathlib.Path]:
         return sorted((self.folder / "traces").glob("*.twt"))
@@ -150,9 +153,12 @@ class Player:
         time.sleep(STATUS_SECONDS)
         return sum(int(row["seen"]) for row in self._standing())
 
-    def end(self) -> None:
+    def let_go(self) -> None:
         with contextlib.suppress(OSError):
             self.child.stdin.close()
+
+    def end(self) -> None:
+        self.let_go()
         try:
             self.child.wait(ANSWER_SECONDS)
         except subprocess.TimeoutExpired:
@@ -189,18 +195,27 @@ def _by_ctl(players: dict[str, Player], mode: str, pairs: int) -> dict[str, Pair
 
 
 @contextlib.contextmanager
-def _players(session: Session, settings: Iterable[str], number: int):
-    """Ready ones, ended at the end."""
-    players: dict[str, Player] = {}
+def _all_players(session: Session, wanted: Iterable[tuple[str, int]]):
+    """By (setting, number), ready, ended at the end."""
+    players: dict[tuple[str, int], Player] = {}
     try:
-        for setting in settings:
-            players[setting] = Player(session, setting, number)
+        for who in wanted:
+            players[who] = Player(session, *who)
         for player in players.values():
             player.wait()
         yield players
     finally:
         for player in players.values():
+            player.let_go()
+        for player in players.values():
             player.end()
+
+
+@contextlib.contextmanager
+def _players(session: Session, settings: Iterable[str], number: int):
+    """One of each setting."""
+    with _all_players(session, [(setting, number) for setting in settings]) as players:
+        yield {setting: player for (setting, _), player in players.items()}
 
 
 def _cost(ratio: intervals.Interval) -> intervals.Interval:
@@ -211,21 +226,23 @@ def _cost_of_turns(rounds: list[Pairs]) -> intervals.Interval:
     return _cost(intervals.ratio_of_turns(rounds))
 
 
-def _eager(session: Session, players: dict[str, Player]) -> dict[str, list[switch.Block]]:
-    """The judged settings, each in its own process."""
-    found = {}
-    for setting in JUDGED:
-        player = players[setting]
-        before = player.seen()
-        found[setting], hooks = player.alternate("eager", ALTERNATE_SECONDS[setting])
-        recorded = (len(found[setting]) + 1) * switch.BLOCK_STEPS / 2
-        session.figures[f"calls of an eager step, {setting}"] = (player.seen() - before) / recorded
-        session.figures[f"hooks that were taken out, {setting}"] = hooks
+def _eager(
+    session: Session, players: dict[tuple[str, int], Player]
+) -> dict[str, list[switch.Neighbours]]:
+    """Of each judged setting, what its processes found."""
+    found: dict[str, list[switch.Neighbours]] = {setting: [] for setting in JUDGED}
+    for (setting, number), player in players.items():
+        before = player.seen() if number == 0 else 0
+        steps, count, hooks = player.alternate("eager", ALTERNATE_SECONDS[setting])
+        found[setting].append(steps)
+        if number == 0:
+            calls = (player.seen() - before) / (count / 2)
+            session.figures[f"calls of an eager step, {setting}"] = calls
+            session.figures[f"hooks that were taken out, {setting}"] = hooks
     return found
 
 
-def _switched_by_ctl(session: Session, players: dict[str, Player]) -> None:
-    judged = {setting: players[setting] for setting in JUDGED}
+def _switched_by_ctl(session: Session, judged: dict[str, Player]) -> None:
     try:
         found = _by_ctl(judged, "eager", CTL_PAIRS)
     except RuntimeError as error:
@@ -240,10 +257,12 @@ def _switched_by_ctl(session: Session, players: dict[str, Player]) -> None:
 def turns(session: Session) -> None:
     """The eager decoder."""
     session.need(EAGER_SECONDS)
-    with _players(session, JUDGED, 0) as players:
+    wanted = sorted((n, setting) for setting in JUDGED for n in range(ALTERNATING[setting]))
+    with _all_players(session, [(setting, number) for number, setting in wanted]) as players:
         eager = _eager(session, players)
-        _switched_by_ctl(session, players)
-    facts = session.facts(players["windows"].traces())
+        _switched_by_ctl(session, {setting: players[setting, 0] for setting in JUDGED})
+    traces = [player.traces() for (setting, _), player in players.items() if setting == "windows"]
+    facts = session.facts(itertools.chain(*traces))
     session.figures["cost: windows, as the recorder has it"] = facts
     waited = _waited(facts)
     for setting in JUDGED if waited else ("counts",):
@@ -291,14 +310,15 @@ def _waited(facts: list[str]) -> bool:
     return any(f.startswith("cupti: waiting:") for f in facts) and "cupti: windows" not in facts
 
 
-def _judge_eager(session: Session, setting: str, blocks: list[switch.Block]) -> None:
+def _judge_eager(session: Session, setting: str, processes: list[switch.Neighbours]) -> None:
     """Steps with the hooks against those without; unclear where the method finds a difference
     between steps that are alike."""
-    cost = _cost(intervals.ratio_of_pairs([block.pairs for block in blocks]))
-    alike = _cost(intervals.ratio_of_pairs([block.alike for block in blocks]))
-    step_ns = statistics.median(without for block in blocks for without, _ in block.pairs)
+    ratio, each = intervals.ratio_of_neighbours([one.pairs for one in processes])
+    cost = _cost(ratio)
+    alike = _cost(intervals.ratio_of_neighbours([one.alike for one in processes])[0])
+    step_ns = statistics.median(without for one in processes for without, _ in one.pairs)
     name = f"{setting}, eager, with the hooks and without between steps"
-    how = {"alike": alike._asdict(), "step_ns": step_ns, "blocks": len(blocks)}
+    how = {"alike": alike._asdict(), "step_ns": step_ns, "of_processes": [one - 1 for one in each]}
     session.figures[f"cost: {name}"] = cost._asdict() | how
     ok = intervals.judge(cost, LIMITS[setting]) if alike.lo <= 0 <= alike.hi else None
     session.check(f"cost: {name}", ok, limit=LIMITS[setting], **cost._asdict(), **how)

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intervals for A/B comparisons: bootstrap over blocks, and over rounds of blocks.
+"""Intervals for A/B comparisons: bootstrap over blocks and over rounds of blocks; Student's over processes.
 
 Consecutive samples of one run are not independent (clocks, temperature, neighbours), so a block of
 them is one observation.
 """
 
-import bisect
-import itertools
 import math
-import operator
 import random
 import statistics
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +13,9 @@ from typing import NamedTuple
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
-TURNS_MIN = BLOCKS_MIN = 3
+# Student's t for that confidence, for 1, 2, ... degrees of freedom.
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201)
+TURNS_MIN = 3
 
 
 class Interval(NamedTuple):
@@ -64,46 +63,26 @@ def ratio_of_turns(rounds: Sequence[Sequence[tuple[float, float]]]) -> Interval:
     )
 
 
-class _Pool:
-    """Values of all blocks, sorted once: a resample only changes how often each block counts, and
-    sorting again would be most of a bootstrap's time."""
-
-    def __init__(self, blocks: Iterable[Sequence[float]]):
-        pairs = sorted((value, block) for block, values in enumerate(blocks) for value in values)
-        self._values = [value for value, _ in pairs]
-        self._blocks = [block for _, block in pairs]
-
-    def middle(self, times: Sequence[int]) -> float:
-        """Mean of the middle half of the values, where block i is there times[i] times."""
-        counts = list(map(times.__getitem__, self._blocks))
-        reached = [0, *itertools.accumulate(counts)]
-        sums = [0.0, *itertools.accumulate(map(operator.mul, self._values, counts))]
-        first = reached[-1] // 4
-        last = reached[-1] - first
-
-        def sum_of(rank: int) -> float:
-            at = bisect.bisect_left(reached, rank, 1) - 1
-            return sums[at] + (rank - reached[at]) * self._values[at]
-
-        return (sum_of(last) - sum_of(first)) / (last - first)
+def _middle_half(values: Iterable[float]) -> float:
+    """Mean of the values without the lowest and the highest quarter."""
+    ordered = sorted(values)
+    quarter = len(ordered) // 4
+    return statistics.fmean(ordered[quarter : len(ordered) - quarter])
 
 
-def ratio_of_pairs(blocks: Sequence[Sequence[tuple[float, float]]]) -> Interval:
-    """changed / base of samples that were neighbours: the mean of the middle half of the ratios of all
-    pairs (base, changed), in logarithms. So what drifts more slowly than from one sample to the next
-    is in neither, and neither is what befell one sample alone. A block is pairs that follow each
-    other; resampled are whole blocks. At least three are needed."""
-    if len(blocks) < BLOCKS_MIN:
-        raise ValueError("too few blocks for an interval")
-    pool = _Pool([[math.log(changed / base) for base, changed in one] for one in blocks])
-
-    def draw(generator: random.Random) -> float:
-        times = [0] * len(blocks)
-        for block in _resample(range(len(blocks)), generator):
-            times[block] += 1
-        return math.exp(pool.middle(times))
-
-    return _bootstrap(math.exp(pool.middle([1] * len(blocks))), draw)
+def ratio_of_neighbours(processes: Sequence[Sequence[tuple[float, float]]]) -> tuple[Interval, list[float]]:
+    """changed / base of samples that were neighbours, and what each process says of it. A process is
+    pairs (base, changed), and says the mean of the middle half of the pairs' ratios, in logarithms:
+    so what drifts more slowly than from one sample to the next is not in it, and neither is what
+    befell one sample alone. The interval is Student's, of the mean of the processes: they differ, as
+    memory lies elsewhere in each, by more than one process can tell. At least three are needed."""
+    if not 3 <= len(processes) <= len(STUDENT) + 1:
+        raise ValueError(f"{len(processes)} processes give no interval")
+    each = [_middle_half(math.log(changed / base) for base, changed in pairs) for pairs in processes]
+    mean = statistics.fmean(each)
+    half = STUDENT[len(each) - 2] * statistics.stdev(each) / math.sqrt(len(each))
+    interval = Interval(*(math.exp(value) for value in (mean, mean - half, mean + half)))
+    return interval, [math.exp(value) for value in each]
 
 
 def median_difference(pairs: Sequence[tuple[float, float]]) -> Interval:

@@ -25,8 +25,8 @@ SHIM = "/libtilewise-tracer.so"
 OUT, OUT_TOO, ON = range(3)  # without the hooks, in two halves to tell them from each other; with
 
 
-class Block(NamedTuple):
-    """Durations of steps that follow each other, in pairs of neighbours."""
+class Neighbours(NamedTuple):
+    """Durations of steps beside each other."""
 
     pairs: list[tuple[float, float]]  # (without the hooks, with them)
     alike: list[tuple[float, float]]  # (OUT, OUT_TOO) of two pairs that follow each other
@@ -154,19 +154,16 @@ def state_of(step: int) -> int:
     return _order(step // BLOCK_STEPS)[step % BLOCK_STEPS]
 
 
-def by_block(durations: Sequence[float]) -> list[Block]:
-    """The whole blocks of steps but the first."""
-    blocks = []
-    for start in range(BLOCK_STEPS, len(durations) - BLOCK_STEPS + 1, BLOCK_STEPS):
-        block = Block([], [])
-        took: dict[int, float] = {}
-        for step in range(start, start + BLOCK_STEPS, 2):
-            pair = {state_of(i): durations[i] for i in (step, step + 1)}
-            with_hooks = pair.pop(ON)
-            block.pairs.append((*pair.values(), with_hooks))
-            took |= pair
-            if len(took) == 2:
-                block.alike.append((took[OUT], took[OUT_TOO]))
-                took = {}
-        blocks.append(block)
-    return blocks
+def neighbours(durations: Sequence[float]) -> Neighbours:
+    """Of the whole blocks of steps but the first."""
+    found = Neighbours([], [])
+    took: dict[int, float] = {}
+    for step in range(BLOCK_STEPS, len(durations) // BLOCK_STEPS * BLOCK_STEPS, 2):
+        pair = {state_of(i): durations[i] for i in (step, step + 1)}
+        with_hooks = pair.pop(ON)
+        found.pairs.append((*pair.values(), with_hooks))
+        took |= pair
+        if len(took) == 2:
+            found.alike.append((took[OUT], took[OUT_TOO]))
+            took = {}
+    return found

@@ -61,56 +61,57 @@ def test_turns_of_processes_that_disagree_widen_the_interval():
     assert found.hi - found.lo > 0.02, found
 
 
-def drifting(seed: int, cost: float, count: int = 60) -> list:
-    """Blocks of an eager loop: its speed goes hither and thither, and a step takes now and then much
-    longer."""
+def drifting(seed: int, cost: float, count: int = 6) -> list:
+    """Processes of an eager loop: the speed goes hither and thither, a step takes now and then much
+    longer, and the cost is another one in each process."""
     generator = random.Random(seed)
-    speed, blocks = 0.0, []
+    speed, processes = 0.0, []
 
     def step(mean: float) -> float:
         return mean * (generator.gauss(1.0, 0.01) + 0.01 * generator.paretovariate(1.5))
 
     for _ in range(count):
-        block = []
-        for _ in range(16):
+        process, own = [], cost + generator.gauss(0, 0.001)
+        for _ in range(200):
             speed = 0.95 * speed + generator.gauss(0, 0.02)
             pair = [step(7e6 * math.exp(speed)), step(7e6 * math.exp(speed))]
-            block.append((pair[0], pair[1] * (1 + cost)))
-        blocks.append(block)
-    return blocks
+            process.append((pair[0], pair[1] * (1 + own)))
+        processes.append(process)
+    return processes
 
 
 def test_a_cost_is_found_in_steps_that_drift():
     for cost in (0.0, 0.01):
         inside = 0
         for seed in range(10):
-            found = intervals.ratio_of_pairs(drifting(seed, cost))
+            found, each = intervals.ratio_of_neighbours(drifting(seed, cost))
             inside += found.lo <= 1 + cost <= found.hi
-            assert found.lo <= found.value <= found.hi < found.lo + 0.006, found
+            assert found.lo <= found.value <= found.hi < found.lo + 0.01, found
+            assert len(each) == 6 and min(each) < found.value < max(each), each
         assert inside >= 8, (cost, inside)
 
 
-def test_a_cost_of_pairs_moves_the_figure_by_all_of_itself():
-    base, *dearer = (intervals.ratio_of_pairs(drifting(3, cost)) for cost in (0.0, 0.002, 0.05))
+def test_a_cost_moves_the_figure_by_all_of_itself():
+    base, *dearer = (
+        intervals.ratio_of_neighbours([[(b, c * (1 + cost)) for b, c in one] for one in drifting(3, 0)])[0]
+        for cost in (0.0, 0.002, 0.05)
+    )
     for cost, found in zip((0.002, 0.05), dearer, strict=True):
         assert all(abs(b * (1 + cost) - f) < 1e-9 for b, f in zip(base, found, strict=True)), found
 
 
-def test_blocks_are_resampled_as_a_whole():
-    found = intervals.ratio_of_pairs([[(1.0, 1.0 + c)] * 16 for c in (-0.02, 0.0, 0.03)] * 4)
-    assert abs(found.value - 1) < 0.01 and found.hi - found.lo > 0.01, found
-    assert tap.refuses(intervals.ratio_of_pairs, [[(1.0, 1.0)]] * 2)
-    assert tap.refuses(intervals.ratio_of_pairs, [])
+def test_processes_that_disagree_widen_the_interval():
+    costs = (0.004, 0.005, 0.006)
+    found, each = intervals.ratio_of_neighbours([[(1.0, 1.0 + c)] * 100 for c in costs])
+    assert [round(one - 1, 9) for one in each] == list(costs)
+    # Student's t of two degrees of freedom, times 0.001 / sqrt(3).
+    assert abs(found.hi - found.value - 4.303 * 0.001 / 3**0.5) < 2e-5, found
+    for few in ([], [[(1.0, 1.0)]] * 2, [[(1.0, 1.0)]] * 13):
+        assert tap.refuses(intervals.ratio_of_neighbours, few)
 
 
-def test_the_middle_half_is_what_it_would_be_if_blocks_stood_there_so_often():
-    generator = random.Random(4)
-    blocks = [[generator.gauss(0, 1) for _ in range(5)] for _ in range(6)]
-    pool = intervals._Pool(blocks)
-    for times in ([1] * 6, [2, 0, 1, 0, 0, 3], [0, 0, 0, 0, 0, 1]):
-        values = sorted(v for block, often in zip(blocks, times, strict=True) for v in block * often)
-        kept = values[len(values) // 4 : len(values) - len(values) // 4]
-        assert abs(pool.middle(times) - sum(kept) / len(kept)) < 1e-12, times
+def test_the_middle_half_leaves_out_a_quarter_on_each_side():
+    assert intervals._middle_half([9, 1, 2, 3, 100, 4, 5, -70]) == (2 + 3 + 4 + 5) / 4
 
 
 def test_a_difference_of_calls():
@@ -155,8 +156,8 @@ for line in sys.stdin:
     fast = SPEED
     if "alternate" in line:
         other = HALF * fast
-        block = [[(fast, 1.001 * fast), (other, 1.001 * fast)] * 8, [(fast, other)] * 8]
-        print(json.dumps({"blocks_ns": [block] * 9, "hooks": ["cublasGemmEx"]}), flush=True)
+        found = [[(fast, 1.001 * fast), (other, 1.001 * fast)] * 80, [(fast, other)] * 80]
+        print(json.dumps({"steps": 320, "ns": found, "hooks": ["cublasGemmEx"]}), flush=True)
     else:
         print(json.dumps({"median_ns": fast}), flush=True)
 """
@@ -186,8 +187,9 @@ def test_a_player_answers_each_turn_and_its_end_is_told():
         player = cost.Player(one, "none", 0)
         player.wait()
         assert [player.turn("eager", 0.1) for _ in range(3)] == [2.5] * 3
-        blocks, hooks = player.alternate("eager", 0.1)
-        assert blocks[0] == ([[2.5, 1.001 * 2.5]] * 16, [[2.5, 2.5]] * 8) and hooks == ["cublasGemmEx"]
+        found, steps, hooks = player.alternate("eager", 0.1)
+        assert found == ([[2.5, 1.001 * 2.5]] * 160, [[2.5, 2.5]] * 80)
+        assert steps == 320 and hooks == ["cublasGemmEx"]
         try:
             player.turn("end", 0)
             raise AssertionError("an answer from a process that ended")
@@ -231,8 +233,9 @@ def test_the_cost_of_an_eager_step_is_that_of_its_hooks():
     assert [check.ok for check in one.checks] == [True] * 5, one.checks
     eager = one.checks[1].detail
     calls = one.figures["calls of an eager step, counts"]
-    assert calls == 1440 / (10 * 32 / 2), calls
+    assert calls == 1440 / (320 / 2), calls
     assert abs(eager["value"] - 0.001) < 1e-9 and eager["alike"]["value"] == 0, eager
+    assert len(eager["of_processes"]) == cost.ALTERNATING["counts"]
     predicted = one.figures["cost: counts, eager, predicted by the price of a call"]
     assert abs(predicted - 170 * calls / 6e6) < 1e-12
     assert one.figures["cost: counts, eager, off and on by ctl"]["pairs"] == 3

@@ -65,15 +65,14 @@ def test_ctl_switches_a_running_decoder():
 def test_a_decoder_takes_its_hooks_out_between_steps():
     with player("counts") as one:
         before = one.seen()
-        blocks, hooks = one.alternate("eager", 0.5)
-        steps = [step for block in blocks for pair in block.pairs for step in pair]
-        assert len(steps) == len(blocks) * switch.BLOCK_STEPS >= 3 * switch.BLOCK_STEPS, blocks
-        assert min(steps) > 1e6, blocks
+        found, count, hooks = one.alternate("eager", 0.5)
+        steps = [step for pair in found.pairs for step in pair]
+        blocks = count // switch.BLOCK_STEPS
+        assert len(steps) == (blocks - 1) * switch.BLOCK_STEPS >= 3 * switch.BLOCK_STEPS, count
+        assert min(steps) > 1e6, found
         assert hooks == ["cblas_sgemm"], hooks
-        calls = (one.seen() - before) / CALLS
-        # Whole blocks and a part of one.
-        recorded = [(len(blocks) + more) * switch.BLOCK_STEPS / 2 for more in (1, 2)]
-        assert recorded[0] <= calls <= recorded[1], (calls, recorded)
+        recorded = sum(switch.state_of(step) == switch.ON for step in range(count))
+        assert one.seen() - before == recorded * CALLS, (recorded, count)
         between = one.seen()
         assert one.turn("eager", 0.2) > 1e6
         assert one.seen() > between, "the hooks are back"
@@ -86,21 +85,19 @@ def test_a_decoder_without_the_shim_takes_turns():
         assert one.turn("graph", 0.1) > 1e6
 
 
-def test_steps_are_grouped_by_block_and_state():
-    blocks = switch.by_block(range(4 * switch.BLOCK_STEPS + 3))
-    assert len(blocks) == 3, blocks
-    for number, block in enumerate(blocks, 1):  # the first is left out
-        first = number * switch.BLOCK_STEPS
-        steps = [step for pair in block.pairs for step in pair]
-        assert sorted(steps) == list(range(first, first + switch.BLOCK_STEPS)), block
-        for without, with_hooks in block.pairs:
-            assert abs(with_hooks - without) == 1, block
-            assert switch.state_of(with_hooks) == switch.ON != switch.state_of(without), block
-        assert sorted(sum(block.alike, ())) == sorted(without for without, _ in block.pairs), block
-        for one, other in block.alike:
-            assert abs(one - other) <= 3, block
-            assert (switch.state_of(one), switch.state_of(other)) == (switch.OUT, switch.OUT_TOO)
-    assert switch.by_block(range(2 * switch.BLOCK_STEPS - 1)) == []
+def test_steps_are_held_against_the_one_beside_them():
+    found = switch.neighbours(range(4 * switch.BLOCK_STEPS + 3))
+    steps = [step for pair in found.pairs for step in pair]
+    # The first block is left out, and the part of one.
+    assert sorted(steps) == list(range(switch.BLOCK_STEPS, 4 * switch.BLOCK_STEPS)), found
+    for without, with_hooks in found.pairs:
+        assert abs(with_hooks - without) == 1, found
+        assert switch.state_of(with_hooks) == switch.ON != switch.state_of(without), found
+    assert sorted(sum(found.alike, ())) == sorted(without for without, _ in found.pairs), found
+    for one, other in found.alike:
+        assert abs(one - other) <= 3, found
+        assert (switch.state_of(one), switch.state_of(other)) == (switch.OUT, switch.OUT_TOO)
+    assert switch.neighbours(range(2 * switch.BLOCK_STEPS - 1)) == ([], [])
 
 
 def test_what_is_not_there_is_refused():

@@ -14,7 +14,7 @@ With --turns it decodes on demand: a line "MODE SECONDS" on stdin is answered by
 stdout, what a step of that turn took. So two processes, one recorded, can take turns on one machine
 without paying their start each time. The first step of a turn is not in it. With --switch (the shim is
 loaded) a line "MODE SECONDS alternate" takes the shim's hooks out and puts them back between the steps
-(switch.py); the answer has what each step took, by block and state, and the hooks that were taken out.
+(switch.py); the answer has what steps beside each other took, and the hooks that were taken out.
 """
 
 import argparse
@@ -217,8 +217,8 @@ def take_turns(given: argparse.Namespace, model: LlamaForCausalLM) -> None:
         if how == ["alternate"]:
             times = decode(given, *ready[mode], before=lambda i: hooks.set(switch.state_of(i)))
             hooks.set(switch.ON)
-            blocks = switch.by_block([length for _, length in times])
-            answer = {"blocks_ns": blocks, "hooks": sorted(hooks.names)}
+            found = switch.neighbours([length for _, length in times])
+            answer = {"steps": len(times), "ns": found, "hooks": sorted(hooks.names)}
         else:
             times = decode(given, *ready[mode])
             answer = {"median_ns": statistics.median(length for _, length in times[1:])}
