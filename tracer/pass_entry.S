@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Hooks of cuBLAS's products and of cuDNN's plans, and of what handles are told. While there is nothing to record, a jump
- * to the real function: which a compiler would not make of a call with so many arguments. Else a
- * jump to hook_SYMBOL, which finds everything as the caller left it.
+ * Hooks of cuBLAS's products and of cuDNN's plans, and of what handles are told. While there is
+ * nothing to record, a jump to the real function: which a compiler would not make of a call with so
+ * many arguments. Else a jump to hook_SYMBOL, which finds everything as the caller left it.
  *
  * The hot ones do without that for most calls. What a recorded call costs a host that does much
  * between two is lines, of code above all (hot.h). So they make the real call themselves and copy
