@@ -19,6 +19,7 @@ struct group {
 
 DOOR void *by_call_target[FUNCTIONS][VARIANTS];
 DOOR uint64_t by_call_variant;
+DOOR void *by_call_plan; /* the one that was executed last */
 
 static struct group *group;
 static uint64_t groups, groups_max, random_state = 88172645463325252u;
@@ -82,6 +83,7 @@ DOOR int by_call_door_1(void *handle, void *plan, void *pack);
 int by_call_door_1(void *handle, void *plan, void *pack)
 {
     current->executions++;
+    by_call_plan = plan;
     return ((int (*)(void *, void *, void *))by_call_target[EXECUTE][by_call_variant])(handle, plan,
                                                                                        pack);
 }

@@ -6,8 +6,7 @@ One process has all of them, and doors (by_call.c) where PyTorch calls cuBLAS an
 products at a time, its calls go to the real functions or to one of the shims' hooks, by chance. So
 all are met by the same decoder on the same machine within milliseconds, and differences of some 40 ns
 a product show in a minute; whole steps with and without the hooks (cost.py, which judges) need ten
-times as long. What each finds in the caches is a little colder than where it is alone, and executions
-are of plans that were made before the shims came, which goes a longer way.
+times as long. What each finds in the caches is a little colder than where it is alone.
 
 Printed is JSON: ns that a product with its setters takes longer than without any shim, and a product
 before which cuDNN executed a plan, with their intervals, per shim and for steps that are alike.
@@ -43,6 +42,7 @@ FUNCTIONS = (
     "cudnnBackendDestroyDescriptor",
 )
 VARIANTS, GROUPS_MAX = 16, 4_000_000
+KEY_BYTES = 128  # of a shim's key
 RUN = 9  # groups in a row of one variant
 COLD = 2  # of them, what found another variant's lines in the caches
 CHUNK_STEPS = 40
@@ -157,6 +157,17 @@ def _build_doors(folder: pathlib.Path) -> pathlib.Path:
     return library
 
 
+def known_plan(shim: pathlib.Path, plan: int) -> int:
+    """Tell a loaded shim of a plan of cuDNN, as if it had been there when that was made: else its
+    executions would go a longer way than a program's. The number that it gave the plan."""
+    path = os.path.realpath(shim)
+    put, get = switch.places_of(path, ("cudnn_plans_put", "cudnn_plans_get"))
+    base = switch.loaded_objects()[path][0].first
+    key = ctypes.create_string_buffer(KEY_BYTES)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(base + put)(plan, key)
+    return ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_char_p)(base + get)(plan, key)
+
+
 def measure(doors: Doors, shims: Sequence[pathlib.Path], step, decode) -> tuple[list[Group], int]:
     """Groups, and how many a step has. A shim finds its own functions only while it is the last that
     was loaded: so each begins to record before the next one comes."""
@@ -166,6 +177,9 @@ def measure(doors: Doors, shims: Sequence[pathlib.Path], step, decode) -> tuple[
         doors.choose(number)
         step()
         time.sleep(0.2)
+        plan = ctypes.c_size_t.in_dll(doors.library, "by_call_plan").value
+        if plan and not known_plan(shim, plan):
+            raise ValueError(f"{shim}: it did not take in a plan")
     doors.choose(0)
     library, variants = doors.library, len(shims) + 2
     start = library.by_call_ticks(), time.perf_counter_ns()

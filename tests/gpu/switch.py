@@ -34,12 +34,17 @@ class Neighbours(NamedTuple):
 
 def places(shim: str) -> str:
     """Where the two functions are in the file that recording is switched by, as "PAUSE,RESUME"."""
+    return ",".join(format(at, "016x") for at in places_of(shim, FUNCTIONS))
+
+
+def places_of(shim: str, names: Sequence[str]) -> list[int]:
+    """Where functions of a shim are in its file, exported or not."""
     listing = subprocess.run(["nm", shim], capture_output=True, text=True, check=True).stdout
     symbols = {line.split()[-1]: line.split()[0] for line in listing.splitlines() if line.strip()}
-    absent = [name for name in FUNCTIONS if name not in symbols]
+    absent = [name for name in names if name not in symbols]
     if absent:
         raise ValueError(f"{shim}: no symbol {', '.join(absent)} (is it stripped?)")
-    return ",".join(symbols[name] for name in FUNCTIONS)
+    return [int(symbols[name], 16) for name in names]
 
 
 class Mapping(NamedTuple):

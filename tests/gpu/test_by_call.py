@@ -96,6 +96,18 @@ def run(folder: pathlib.Path, steps: int) -> tuple[int, list[int], str]:
     return *json.loads(out), told
 
 
+def test_a_shim_is_told_of_a_plan():
+    shim = os.environ["SHIM"]
+    script = (
+        f"import sys; sys.path.insert(0, {str(HERE)!r})\n"
+        "import by_call, ctypes, pathlib\n"
+        "ctypes.CDLL(sys.argv[1])\n"
+        "print(*(by_call.known_plan(pathlib.Path(sys.argv[1]), plan) for plan in (0x7000, 0x8000, 0x7000)))"
+    )
+    words = [sys.executable, "-B", "-c", script, shim]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.split() == ["1", "2", "3"]
+
+
 def test_the_shim_gets_the_calls_of_its_runs_alone():
     steps = 300
     with tempfile.TemporaryDirectory() as folder:
