@@ -150,7 +150,7 @@ def _address(library: ctypes.CDLL, name: str) -> int | None:
     return ctypes.cast(function, ctypes.c_void_p).value if function else None
 
 
-def _build_doors(folder: pathlib.Path) -> pathlib.Path:
+def build_doors(folder: pathlib.Path) -> pathlib.Path:
     library = folder / "by_call.so"
     command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
     subprocess.run([*command, str(HERE / "by_call.c"), "-o", str(library)], check=True)
@@ -211,7 +211,7 @@ def main() -> int:
     with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
         os.environ["TILEWISE_OUT"] = folder
         prepared, step = decoder.prepared(options, decoder.build(options), "eager", 0)
-        doors = Doors(_build_doors(pathlib.Path(folder)))
+        doors = Doors(build_doors(pathlib.Path(folder)))
 
         def decode() -> int:
             decoder.keep_still(options)

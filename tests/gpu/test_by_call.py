@@ -39,7 +39,7 @@ import by_call
 host, folder, shim, steps = ctypes.CDLL(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 step = lambda: host.products({PLACES})
 step()
-doors = by_call.Doors(by_call._build_doors(folder))
+doors = by_call.Doors(by_call.build_doors(folder))
 def decode():
     for _ in range(steps):
         step()
@@ -120,6 +120,14 @@ def test_the_shim_gets_the_calls_of_its_runs_alone():
     # One step came before; the last group has no end and is not among them.
     calls = variants.count(2) + PLACES
     assert f"{calls} calls" in told or f"{calls + 1} calls" in told, told
+
+
+def test_a_python_host_without_a_gpu_gives_a_figure_for_each_build():
+    bench = HERE.parent / "bench" / "bench_shim_python.py"
+    words = [sys.executable, "-B", str(bench), "--seconds=2", os.environ["VENDOR_BIN"], os.environ["SHIM"]]
+    found = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    assert found["products"] > 1000, found
+    assert [row["shim"] for row in found["ns"]] == ["none again", os.environ["SHIM"]], found
 
 
 if __name__ == "__main__":

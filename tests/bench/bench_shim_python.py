@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What builds of the shim cost a product that comes after Python's work, without a GPU:
+bench_shim_python.py [--seconds S] [--work N] VENDOR_BIN SHIM...
+
+Between two products of a fake cuBLAS, with their setters, Python does N times some 15 us of its own,
+so the hooks find the caches as a Python host leaves them. The builds are met in runs of products, by
+chance (tests/gpu/by_call.py): +-15 ns a product in 100 s where 40 us lie between two. A build that is
+given twice differs from itself by as much or more, with where its memory lies: give copies of each.
+VENDOR_BIN: tests/shim/vendor/bin of a build. Printed is JSON, ns per product.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
+import by_call
+
+HOST = """
+int cublasCreate_v2(void **), cublasSetStream_v2(void *, void *), cublasSetMathMode(void *, int);
+int cublasGemmEx(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int,
+                 int, const void *, void *, int, int, int, int);
+void product(int n)
+{
+    static void *handle;
+    if (!handle)
+        cublasCreate_v2(&handle);
+    cublasSetStream_v2(handle, 0);
+    cublasSetMathMode(handle, 0);
+    cublasGemmEx(handle, 0, 0, 8, 8 + n, 8, 0, 0, 0, 8, 0, 0, 8, 0, 0, 0, 8, 68, -1);
+    cublasSetMathMode(handle, 0);
+}
+"""
+
+
+class Work:
+    """What Python does between products: each of them before another one of a step's."""
+
+    def __init__(self):
+        self.rows = [{f"k{n}": [n / 7, n / 3] for n in range(i)} | {"name": "x" * i} for i in range(60)]
+        self.text = " ".join(format(n * 0x9E3779B97F4A7C15 % 2**64, "x") for n in range(400))
+        self.pattern = re.compile(r"([0-9a-f]{3})a+([0-9a-f])")
+
+    def all(self):
+        return (
+            lambda: json.dumps(self.rows[:8]),
+            lambda: self.pattern.findall(self.text[:1500]),
+            lambda: sum(len(row) for row in self.rows),
+            lambda: sorted((str(row) for row in self.rows[:6]), key=len),
+            lambda: {name: value for row in self.rows[:9] for name, value in row.items()},
+            lambda: f"{self.rows[3]} {[n * 2 for n in range(100)]!r}",
+        )
+
+
+def build_host(folder: pathlib.Path, vendor: pathlib.Path) -> ctypes.CDLL:
+    source, library = folder / "host.c", folder / "libhost.so"
+    source.write_text(HOST, encoding="ascii")
+    words = ["-O2", "-shared", "-fPIC", str(source), "-o", str(library)]
+    libraries = [f"-L{vendor}", "-lfake_cublas", f"-Wl,-rpath,{vendor}"]
+    subprocess.run([os.environ.get("CC", "cc"), *words, *libraries], check=True)
+    return ctypes.CDLL(str(library))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--work", type=int, default=2)
+    parser.add_argument("vendor", type=pathlib.Path, metavar="VENDOR_BIN")
+    parser.add_argument("shims", nargs="+", type=pathlib.Path, metavar="SHIM")
+    given = parser.parse_args()
+    for needed in (given.vendor / "libfake_cublas.so", *given.shims):
+        if not needed.is_file():
+            parser.error(f"{needed}: no such file (build tilewise with its tests)")
+    works = Work().all()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        os.environ["TILEWISE_OUT"] = str(folder / "traces")
+        product = build_host(folder, given.vendor.resolve()).product
+
+        def step() -> None:
+            for number, work in enumerate(works):
+                for _ in range(given.work):
+                    work()
+                product(number)
+
+        def decode() -> int:
+            steps, end = 0, time.monotonic() + given.seconds
+            while time.monotonic() < end:
+                step()
+                steps += 1
+            return steps
+
+        step()
+        doors = by_call.Doors(by_call.build_doors(folder))
+        groups, per_step = by_call.measure(doors, given.shims, step, decode)
+        found = by_call.costs(groups, per_step, len(given.shims) + 2)
+    names = ["none", "none again", *map(str, given.shims)]
+    rows = [{"shim": names[variant]} | ns._asdict() for (variant, _), ns in found.items()]
+    between = statistics.median(group.ns for group in groups)
+    print(json.dumps({"products": len(groups), "ns between two": between, "ns": rows}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
