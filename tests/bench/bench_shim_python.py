@@ -17,29 +17,13 @@ import os
 import pathlib
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gpu"))
 import by_call
-
-HOST = """
-int cublasCreate_v2(void **), cublasSetStream_v2(void *, void *), cublasSetMathMode(void *, int);
-int cublasGemmEx(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int,
-                 int, const void *, void *, int, int, int, int);
-void product(int n)
-{
-    static void *handle;
-    if (!handle)
-        cublasCreate_v2(&handle);
-    cublasSetStream_v2(handle, 0);
-    cublasSetMathMode(handle, 0);
-    cublasGemmEx(handle, 0, 0, 8, 8 + n, 8, 0, 0, 0, 8, 0, 0, 8, 0, 0, 0, 8, 68, -1);
-    cublasSetMathMode(handle, 0);
-}
-"""
+import fake_host
 
 
 class Work:
@@ -61,15 +45,6 @@ class Work:
         )
 
 
-def build_host(folder: pathlib.Path, vendor: pathlib.Path) -> ctypes.CDLL:
-    source, library = folder / "host.c", folder / "libhost.so"
-    source.write_text(HOST, encoding="ascii")
-    words = ["-O2", "-shared", "-fPIC", str(source), "-o", str(library)]
-    libraries = [f"-L{vendor}", "-lfake_cublas", f"-Wl,-rpath,{vendor}"]
-    subprocess.run([os.environ.get("CC", "cc"), *words, *libraries], check=True)
-    return ctypes.CDLL(str(library))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
@@ -84,7 +59,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         os.environ["TILEWISE_OUT"] = str(folder / "traces")
-        product = build_host(folder, given.vendor.resolve()).product
+        product = ctypes.CDLL(str(fake_host.build(folder, given.vendor.resolve()))).product
 
         def step() -> None:
             for number, work in enumerate(works):

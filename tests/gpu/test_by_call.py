@@ -14,30 +14,16 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import by_call
+import fake_host
 import tap
 
 PLACES = 6  # groups of a step; cuDNN executes at the fourth
-HOST = """
-int cublasCreate_v2(void **), cublasSetStream_v2(void *, void *);
-int cublasGemmEx(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int,
-                 int, const void *, void *, int, int, int, int);
-void products(int count)
-{
-    static void *handle;
-    if (!handle)
-        cublasCreate_v2(&handle);
-    for (int i = 0; i < count; i++) {
-        cublasSetStream_v2(handle, 0);
-        cublasGemmEx(handle, 0, 0, 8, 8, 8, 0, 0, 0, 8, 0, 0, 8, 0, 0, 0, 8, 68, -1);
-    }
-}
-"""
 RUNS = f"""
 import ctypes, json, pathlib, sys
 sys.path.insert(0, {str(HERE)!r})
 import by_call
 host, folder, shim, steps = ctypes.CDLL(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-step = lambda: host.products({PLACES})
+step = lambda: [host.product(place) for place in range({PLACES})]
 step()
 doors = by_call.Doors(by_call.build_doors(folder))
 def decode():
@@ -81,12 +67,7 @@ def test_an_execution_of_cudnn_is_told_apart():
 
 
 def run(folder: pathlib.Path, steps: int) -> tuple[int, list[int], str]:
-    vendor = os.environ["VENDOR_BIN"]
-    (folder / "host.c").write_text(HOST, encoding="ascii")
-    host = folder / "libhost.so"
-    words = ["-shared", "-fPIC", str(folder / "host.c"), "-o", str(host)]
-    libraries = [f"-L{vendor}", "-lfake_cublas", f"-Wl,-rpath,{vendor}"]
-    subprocess.run([os.environ.get("CC", "cc"), *words, *libraries], check=True)
+    host = fake_host.build(folder, pathlib.Path(os.environ["VENDOR_BIN"]))
     traces = folder / "traces"
     words = [sys.executable, "-B", "-c", RUNS, str(host), str(folder), os.environ["SHIM"], str(steps)]
     environment = os.environ | {"TILEWISE_OUT": str(traces)}
