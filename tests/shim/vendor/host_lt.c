@@ -230,6 +230,18 @@ static void strange(void)
     run_strange(&p);
 }
 
+/* More than the recorder keeps of one thread. */
+static void many(void)
+{
+    for (int64_t n = 1000; n < 1600; n++) {
+        struct problem p = plain();
+        for (int i = 1; i < 4; i++) /* of B, C and D */
+            cublasLtMatrixLayoutSetAttribute(p.layout[i], 3, &n, 8);
+        p.expected.n = n;
+        run(&p);
+    }
+}
+
 static void refused(void)
 {
     struct problem p = plain();
@@ -261,6 +273,7 @@ int main(int argc, char **argv)
         replayable();
         shapes();
         strange();
+        many();
     }
     refused();
     return 0;
