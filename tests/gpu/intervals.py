@@ -13,8 +13,11 @@ from typing import NamedTuple
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
-# Student's t for that confidence, for 1, 2, ... degrees of freedom.
-STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201)
+# Student's t for a confidence, for 1, 2, ... degrees of freedom.
+STUDENT = {
+    0.95: (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201),
+    0.99: (63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106),
+}
 TURNS_MIN = 3
 
 
@@ -70,17 +73,20 @@ def _middle_half(values: Iterable[float]) -> float:
     return statistics.fmean(ordered[quarter : len(ordered) - quarter])
 
 
-def ratio_of_neighbours(processes: Sequence[Sequence[tuple[float, float]]]) -> tuple[Interval, list[float]]:
+def ratio_of_neighbours(
+    processes: Sequence[Sequence[tuple[float, float]]], confidence: float = CONFIDENCE
+) -> tuple[Interval, list[float]]:
     """changed / base of samples that were neighbours, and what each process says of it. A process is
     pairs (base, changed), and says the mean of the middle half of the pairs' ratios, in logarithms:
     so what drifts more slowly than from one sample to the next is not in it, and neither is what
     befell one sample alone. The interval is Student's, of the mean of the processes: they differ, as
     memory lies elsewhere in each, by more than one process can tell. At least three are needed."""
-    if not 3 <= len(processes) <= len(STUDENT) + 1:
+    student = STUDENT[confidence]
+    if not 3 <= len(processes) <= len(student) + 1:
         raise ValueError(f"{len(processes)} processes give no interval")
     each = [_middle_half(math.log(changed / base) for base, changed in pairs) for pairs in processes]
     mean = statistics.fmean(each)
-    half = STUDENT[len(each) - 2] * statistics.stdev(each) / math.sqrt(len(each))
+    half = student[len(each) - 2] * statistics.stdev(each) / math.sqrt(len(each))
     interval = Interval(*(math.exp(value) for value in (mean, mean - half, mean + half)))
     return interval, [math.exp(value) for value in each]
 

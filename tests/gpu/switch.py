@@ -143,10 +143,10 @@ class Switch:
 
 
 @functools.lru_cache(maxsize=4)
-def _order(block: int) -> list[int]:
+def _order(block: int, seed: str) -> list[int]:
     """One of two neighbours is with the hooks; in random order, so that nothing that a step does every
     so many steps meets one state more often."""
-    generator = random.Random(block)
+    generator = random.Random(f"{seed} {block}")
 
     def shuffled(*states: int) -> list[int]:
         return generator.sample(states, len(states))
@@ -155,16 +155,18 @@ def _order(block: int) -> list[int]:
     return [state for half in halves for state in shuffled(ON, half)]
 
 
-def state_of(step: int) -> int:
-    return _order(step // BLOCK_STEPS)[step % BLOCK_STEPS]
+def state_of(step: int, seed: str) -> int:
+    """Each process has its own seed: in one order, all would err alike where what a step takes depends
+    on its number, and they would seem to agree."""
+    return _order(step // BLOCK_STEPS, seed)[step % BLOCK_STEPS]
 
 
-def neighbours(durations: Sequence[float]) -> Neighbours:
+def neighbours(durations: Sequence[float], seed: str) -> Neighbours:
     """Of the whole blocks of steps but the first."""
     found = Neighbours([], [])
     took: dict[int, float] = {}
     for step in range(BLOCK_STEPS, len(durations) // BLOCK_STEPS * BLOCK_STEPS, 2):
-        pair = {state_of(i): durations[i] for i in (step, step + 1)}
+        pair = {state_of(i, seed): durations[i] for i in (step, step + 1)}
         with_hooks = pair.pop(ON)
         found.pairs.append((*pair.values(), with_hooks))
         took |= pair

@@ -106,6 +106,8 @@ def test_processes_that_disagree_widen_the_interval():
     assert [round(one - 1, 9) for one in each] == list(costs)
     # Student's t of two degrees of freedom, times 0.001 / sqrt(3).
     assert abs(found.hi - found.value - 4.303 * 0.001 / 3**0.5) < 2e-5, found
+    sure, _ = intervals.ratio_of_neighbours([[(1.0, 1.0 + c)] * 100 for c in costs], 0.99)
+    assert abs(sure.hi - sure.value - 9.925 * 0.001 / 3**0.5) < 1e-4, sure
     for few in ([], [[(1.0, 1.0)]] * 2, [[(1.0, 1.0)]] * 13):
         assert tap.refuses(intervals.ratio_of_neighbours, few)
 
@@ -154,7 +156,7 @@ for line in sys.stdin:
     if line.startswith("end"):
         break
     fast = SPEED
-    if "alternate" in line:
+    if len(line.split()) == 3:
         other = HALF * fast
         found = [[(fast, 1.001 * fast), (other, 1.001 * fast)] * 80, [(fast, other)] * 80]
         print(json.dumps({"steps": 320, "ns": found, "hooks": ["cublasGemmEx"]}), flush=True)
@@ -260,7 +262,10 @@ def test_windows_that_attached_are_judged_by_whole_processes():
 
 
 def test_one_of_two_neighbours_has_the_hooks_in_no_fixed_order():
-    blocks = [[cost.switch.state_of(32 * block + i) for i in range(32)] for block in range(9)]
+    seeds = ("turns-counts-0", "turns-counts-1")
+    blocks = [
+        [cost.switch.state_of(32 * block + i, seed) for i in range(32)] for seed in seeds for block in range(9)
+    ]
     for states in blocks:
         assert [states.count(s) for s in (cost.switch.ON, cost.switch.OUT, cost.switch.OUT_TOO)] == [
             16, 8, 8]  # fmt: skip

@@ -71,7 +71,7 @@ def test_a_decoder_takes_its_hooks_out_between_steps():
         assert len(steps) == (blocks - 1) * switch.BLOCK_STEPS >= 3 * switch.BLOCK_STEPS, count
         assert min(steps) > 1e6, found
         assert hooks == ["cblas_sgemm"], hooks
-        recorded = sum(switch.state_of(step) == switch.ON for step in range(count))
+        recorded = sum(switch.state_of(step, "turns-counts-0") == switch.ON for step in range(count))
         assert one.seen() - before == recorded * CALLS, (recorded, count)
         between = one.seen()
         assert one.turn("eager", 0.2) > 1e6
@@ -86,18 +86,18 @@ def test_a_decoder_without_the_shim_takes_turns():
 
 
 def test_steps_are_held_against_the_one_beside_them():
-    found = switch.neighbours(range(4 * switch.BLOCK_STEPS + 3))
+    found = switch.neighbours(range(4 * switch.BLOCK_STEPS + 3), "one")
     steps = [step for pair in found.pairs for step in pair]
     # The first block is left out, and the part of one.
     assert sorted(steps) == list(range(switch.BLOCK_STEPS, 4 * switch.BLOCK_STEPS)), found
     for without, with_hooks in found.pairs:
         assert abs(with_hooks - without) == 1, found
-        assert switch.state_of(with_hooks) == switch.ON != switch.state_of(without), found
+        assert switch.state_of(with_hooks, "one") == switch.ON != switch.state_of(without, "one"), found
     assert sorted(sum(found.alike, ())) == sorted(without for without, _ in found.pairs), found
     for one, other in found.alike:
         assert abs(one - other) <= 3, found
-        assert (switch.state_of(one), switch.state_of(other)) == (switch.OUT, switch.OUT_TOO)
-    assert switch.neighbours(range(2 * switch.BLOCK_STEPS - 1)) == ([], [])
+        assert (switch.state_of(one, "one"), switch.state_of(other, "one")) == (switch.OUT, switch.OUT_TOO)
+    assert switch.neighbours(range(2 * switch.BLOCK_STEPS - 1), "one") == ([], [])
 
 
 def test_what_is_not_there_is_refused():

@@ -13,8 +13,9 @@ BATCH START_UNIX_NS DURATION_NS" for each step.
 With --turns it decodes on demand: a line "MODE SECONDS" on stdin is answered by a line of JSON on
 stdout, what a step of that turn took. So two processes, one recorded, can take turns on one machine
 without paying their start each time. The first step of a turn is not in it. With --switch (the shim is
-loaded) a line "MODE SECONDS alternate" takes the shim's hooks out and puts them back between the steps
-(switch.py); the answer has what steps beside each other took, and the hooks that were taken out.
+loaded) a line "MODE SECONDS SEED" takes the shim's hooks out and puts them back between the steps, in an
+order of that seed (switch.py); the answer has what steps beside each other took, and the hooks that
+were taken out.
 """
 
 import argparse
@@ -212,12 +213,12 @@ def take_turns(given: argparse.Namespace, model: LlamaForCausalLM) -> None:
     keep_still(given)
     print(json.dumps({"ready": list(ready)}), flush=True)
     for line in sys.stdin:
-        mode, seconds, *how = line.split()
+        mode, seconds, *seed = line.split()
         given.seconds = float(seconds)
-        if how == ["alternate"]:
-            times = decode(given, *ready[mode], before=lambda i: hooks.set(switch.state_of(i)))
+        if seed:
+            times = decode(given, *ready[mode], before=lambda i: hooks.set(switch.state_of(i, *seed)))
             hooks.set(switch.ON)
-            found = switch.neighbours([length for _, length in times])
+            found = switch.neighbours([length for _, length in times], *seed)
             answer = {"steps": len(times), "ns": found, "hooks": sorted(hooks.names)}
         else:
             times = decode(given, *ready[mode])
