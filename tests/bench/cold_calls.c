@@ -2,6 +2,7 @@
 #include "cold_calls.h"
 
 #include "cold.h"
+#include "cudnn_build.h"
 #include "fake_cublaslt.h"
 #include "tracer/cublas.h"
 
@@ -15,6 +16,7 @@ extern const struct cold_calls cold_calls;
 
 enum {
     BF16 = 14,
+    VARIANT_PACK = 16, /* of cuDNN's descriptors, what an execution is given */
     COMPUTE_32F = 68,
     SHAPES = 7,
     /* A launch takes as long, and runs through as much. */
@@ -26,6 +28,8 @@ enum {
 
 static struct fake_stream *stream, *other_stream;
 static cublasHandle_t handle;
+static cudnnHandle_t dnn;
+static D plan;
 static uint8_t desc[FAKE_LT_BYTES], layout[4][FAKE_LT_BYTES];
 static struct cold_room room;
 
@@ -35,6 +39,13 @@ static void be_busy(void *unused)
     (void)unused;
     cold_walk(&room);
     while (cold_now_ns() < end_ns)
+        continue;
+}
+
+/* What PyTorch does between a handle's stream and the call for which it was told. */
+static void think(uint64_t ns)
+{
+    for (uint64_t end_ns = cold_now_ns() + ns; cold_now_ns() < end_ns;)
         continue;
 }
 
@@ -78,10 +89,21 @@ static void other_math(int i)
 static void product(int i)
 {
     same_stream(i);
+    think(300);
     cublasSetMathMode(handle, 0);
     cublasSetMathMode(handle, (cublasMath_t)16);
     gemm_ex(i);
     cublasSetMathMode(handle, 0);
+}
+
+static void execution(int i)
+{
+    (void)i;
+    cudnnSetStream(dnn, (cudaStream_t)(void *)stream);
+    think(1000);
+    D pack = create(VARIANT_PACK);
+    cudnnBackendExecute(dnn, plan, finalized(pack));
+    cudnnBackendDestroyDescriptor(pack);
 }
 
 static void prepare(void)
@@ -93,8 +115,10 @@ static void prepare(void)
     cublasLtMatmulDescInit_internal(desc, sizeof desc, COMPUTE_32F, 0);
     for (int i = 0; i < 4; i++)
         cublasLtMatrixLayoutInit_internal(layout[i], sizeof layout[i], BF16, 64, 64, 64);
+    dnn = (cudnnHandle_t)(void *)&room;
+    plan = conv_plan(1);
     cold_make(&room, BUSY_DATA_BYTES, BUSY_PAGES, BUSY_CODE_BYTES);
-    fake_cublas_inner = fake_cublaslt_inner = be_busy;
+    fake_cublas_inner = fake_cublaslt_inner = fake_cudnn_engine = be_busy;
 }
 
 const struct cold_calls cold_calls = {
@@ -106,5 +130,6 @@ const struct cold_calls cold_calls = {
         { "SetStream, other", other_streams },
         { "SetMathMode, other", other_math },
         { "as PyTorch", product },
+        { "cuDNN, as PyTorch", execution },
     },
 };

@@ -5,7 +5,7 @@
 #ifndef TILEWISE_TESTS_COLD_CALLS_H
 #define TILEWISE_TESTS_COLD_CALLS_H
 
-enum { COLD_CALLS = 6 };
+enum { COLD_CALLS = 7 };
 
 struct cold_calls {
     void (*prepare)(void);
