@@ -8,7 +8,7 @@ enum { WORDS = sizeof(struct tilewise_signature) / sizeof(uint64_t) };
 enum { BUSY = 1 }; /* a name that no plan has: the entry is being written */
 
 HOT_DATA _Alignas(HOT_LINE) struct cudnn_plans_place cudnn_plans_near[1 << PASS_PLAN_BITS];
-HOT_DATA _Alignas(HOT_LINE) _Atomic uint32_t cudnn_plans_met[(1 << PASS_PLAN_MET_BITS) / 32];
+HOT_DATA _Alignas(HOT_LINE) _Atomic uint8_t cudnn_plans_known[1 << PASS_PLAN_KNOWN_BITS];
 
 /* The keys lie elsewhere: names are looked through. */
 static struct set {
@@ -114,6 +114,16 @@ static void forget_near(const void *plan)
     }
 }
 
+/* by: 1 or -1. A host destroys a descriptor after each execution, often where a plan lay before:
+ * that one must not be remembered. */
+static void count_known(const void *plan, int by)
+{
+    _Atomic uint8_t *known = &cudnn_plans_known[cudnn_plans_hash(plan, PASS_PLAN_KNOWN_BITS)];
+    uint8_t now = atomic_load(known);
+    while (now != UINT8_MAX && !atomic_compare_exchange_weak(known, &now, (uint8_t)(now + by)))
+        continue;
+}
+
 void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)
 {
     struct entry e;
@@ -127,8 +137,8 @@ void cudnn_plans_put(const void *plan, const struct tilewise_signature *key)
     keep(number, key); /* before anybody can be told the number */
     atomic_exchange_explicit(e.number, number, memory_order_acq_rel);
     store(e.word, key);
-    uint32_t bit = cudnn_plans_hash(plan, PASS_PLAN_MET_BITS);
-    atomic_fetch_or(&cudnn_plans_met[bit / 32], UINT32_C(1) << bit % 32);
+    if (name == 0)
+        count_known(plan, 1);
     atomic_store_explicit(e.name, (uintptr_t)plan, memory_order_release);
     put_near(plan, number);
 }
@@ -140,6 +150,6 @@ void cudnn_plans_forget(const void *plan)
     if (!plan)
         return;
     forget_near(plan);
-    if (find(&e, name, plan))
-        atomic_compare_exchange_strong(e.name, &name, 0);
+    if (find(&e, name, plan) && atomic_compare_exchange_strong(e.name, &name, 0))
+        count_known(plan, -1);
 }

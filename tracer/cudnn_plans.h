@@ -42,8 +42,8 @@ _Static_assert(sizeof(struct cudnn_plans_place) == 1 << PASS_PLAN_BYTES_LOG2 &&
                    offsetof(struct cudnn_plans_place, number) == PASS_PLAN_NUMBER,
                "pass_entry.S");
 extern HOT_DATA struct cudnn_plans_place cudnn_plans_near[1 << PASS_PLAN_BITS];
-/* A bit for each address that was ever a plan's; several share one. */
-extern HOT_DATA _Atomic uint32_t cudnn_plans_met[(1 << PASS_PLAN_MET_BITS) / 32];
+/* How many known plans have an address of that hash; 255: so many or more, for good. */
+extern HOT_DATA _Atomic uint8_t cudnn_plans_known[1 << PASS_PLAN_KNOWN_BITS];
 
 /* The upper `bits`. */
 static inline uint32_t cudnn_plans_hash(const void *descriptor, int bits)
@@ -60,8 +60,8 @@ static inline struct cudnn_plans_place *cudnn_plans_near_of(const void *plan, bo
 /* False for most descriptors that are no plan that we know: at a glance. */
 static inline bool cudnn_plans_may_know(const void *descriptor)
 {
-    uint32_t bit = cudnn_plans_hash(descriptor, PASS_PLAN_MET_BITS);
-    return atomic_load_explicit(&cudnn_plans_met[bit / 32], memory_order_relaxed) >> bit % 32 & 1;
+    uint32_t at = cudnn_plans_hash(descriptor, PASS_PLAN_KNOWN_BITS);
+    return atomic_load_explicit(&cudnn_plans_known[at], memory_order_relaxed) != 0;
 }
 
 #endif

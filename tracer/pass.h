@@ -36,7 +36,7 @@
 #define PASS_HANDLE_MODES      24 /* the math mode is its lowest 16 bits */
 
 #define PASS_PLAN_TYPE       5 /* cuDNN's number of a plan among the descriptors */
-#define PASS_PLAN_MET_BITS   12
+#define PASS_PLAN_KNOWN_BITS 11
 #define PASS_PLAN_BITS       6
 #define PASS_PLAN_BYTES_LOG2 4
 #define PASS_PLAN_NUMBER     8

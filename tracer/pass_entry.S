@@ -264,14 +264,15 @@
     end \name
 .endm
 
-/* Of a descriptor that none was ever a plan with: a jump. One line. */
+/* Of a descriptor that is no known plan: a jump. One line. */
 .macro descriptor name, row
     begin \name
     find_real \row, 1f, %rcx
     imull $PASS_NEAR_HASH, %edi, %ecx
-    shrl $32 - PASS_PLAN_MET_BITS, %ecx
-    btl %ecx, cudnn_plans_met(%rip)
-    jc 1f
+    shrl $32 - PASS_PLAN_KNOWN_BITS, %ecx
+    leaq cudnn_plans_known(%rip), %rdx
+    cmpb $0, (%rdx,%rcx)
+    jne 1f
     jmp *%rax
 1:  jmp hook_\name
     end \name

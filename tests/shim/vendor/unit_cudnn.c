@@ -150,6 +150,28 @@ Test(cudnn_plans, a_number_is_of_one_plan_as_it_is_known_once)
     cr_assert_eq(number_of(other), others);
 }
 
+/* Where a plan lay that was destroyed, hosts make descriptors for each execution. */
+Test(cudnn_plans, what_is_known_of_an_address_ends_with_the_plan)
+{
+    enum { PLANS = 20000 };
+    struct tilewise_signature key = { .op = TILEWISE_OP_CONV };
+    for (uintptr_t i = 1; i <= PLANS; i++) {
+        void *plan = (void *)(i * 48);
+        cudnn_plans_put(plan, &key); /* created, then finalized */
+        cudnn_plans_put(plan, &key);
+        cr_assert(cudnn_plans_may_know(plan), "%zu", (size_t)i);
+        cudnn_plans_forget(plan);
+        cudnn_plans_forget(plan); /* as a host may, whose plan found no place */
+        cr_assert_not(cudnn_plans_may_know(plan), "%zu", (size_t)i);
+    }
+    char plans[2];
+    void *plan = plans;
+    atomic_store(&cudnn_plans_known[cudnn_plans_hash(plan, PASS_PLAN_KNOWN_BITS)], UINT8_MAX - 1);
+    cudnn_plans_put(plan, &key);
+    cudnn_plans_forget(plan);
+    cr_assert(cudnn_plans_may_know(plan), "so many that they are no longer counted");
+}
+
 /* Its number, as pass_entry.S reads it; 0: both places are other plans'. */
 static uint64_t near_number_of(const void *plan)
 {
