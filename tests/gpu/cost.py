@@ -46,7 +46,7 @@ MODES = ("eager", "graph")
 DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
 STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
 # Processes that switch themselves between steps; seconds of each. The first setting is near its limit.
-ALTERNATING = {"counts": 8, "windows": 4}
+ALTERNATING = {"counts": 10, "windows": 4}
 ALTERNATE_SECONDS = {"counts": 16, "windows": 6}
 # Turns: seconds of one, and how many of each setting in a round.
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
@@ -55,8 +55,7 @@ GRAPH_TURNS, GRAPH_ROUNDS, GRAPH_PLAYERS = 16, 2, 100  # players are numbered fr
 CTL_SECONDS, STATUS_SECONDS = 3, 1.5  # processes look, and tell, once a second
 JUDGED = ("counts", "windows")
 PRINTED = ("attached", "full")  # without a verdict
-EAGER_SECONDS, ROUND_SECONDS, PRINTED_SECONDS = 205, 40, 45
-LATER_SECONDS = 45 + PRINTED_SECONDS  # for the cases that follow the graphs
+EAGER_SECONDS, GRAPH_SECONDS, PRINTED_SECONDS = 235, 65, 45
 START_SECONDS, ANSWER_SECONDS = 90, 20
 # Processes: seconds of one mode, and of a whole process with its start.
 STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2
@@ -273,17 +272,17 @@ def turns(session: Session) -> None:
 
 
 def graphs(session: Session) -> None:
-    """The decoder as a CUDA graph; each round has new processes."""
-    session.need(ROUND_SECONDS)
+    """The decoder as a CUDA graph; each round has processes of its own."""
+    session.need(GRAPH_SECONDS)
     graph: dict[str, list[Pairs]] = {setting: [] for setting in JUDGED}
-    facts: list[str] = []
-    for number in range(GRAPH_ROUNDS):
-        if number > 0 and session.left() < ROUND_SECONDS + LATER_SECONDS:
-            break
-        with _players(session, ("none", *JUDGED), GRAPH_PLAYERS + number) as players:
+    numbers = range(GRAPH_PLAYERS, GRAPH_PLAYERS + GRAPH_ROUNDS)
+    wanted = [(setting, number) for number in numbers for setting in ("none", *JUDGED)]
+    with _all_players(session, wanted) as players:
+        for number in numbers:
+            these = {setting: player for (setting, of), player in players.items() if of == number}
             for setting in JUDGED:
-                graph[setting].append(_against(players, setting, "graph", GRAPH_TURNS))
-        facts += session.facts(players["windows"].traces())
+                graph[setting].append(_against(these, setting, "graph", GRAPH_TURNS))
+    facts = session.facts(itertools.chain(*(players["windows", n].traces() for n in numbers)))
     session.figures["cost: windows, graph, as the recorder has it"] = facts
     waited = _waited(facts)
     for setting in JUDGED if waited else ("counts",):
