@@ -187,6 +187,8 @@ def measure(doors: Doors, shims: Sequence[pathlib.Path], step, decode) -> tuple[
         raise MemoryError("no memory for the groups")
     steps = decode()
     count = library.by_call_stop()
+    if count == GROUPS_MAX:
+        raise ValueError(f"no room for more than {GROUPS_MAX} groups: give fewer seconds")
     ns_per_tick = (time.perf_counter_ns() - start[1]) / (library.by_call_ticks() - start[0])
     return doors.groups(count, ns_per_tick), count // max(1, steps)
 
@@ -230,4 +232,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        raise SystemExit(main())
+    except ValueError as error:
+        raise SystemExit(f"by_call.py: {error}") from None

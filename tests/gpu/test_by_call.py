@@ -23,6 +23,7 @@ import ctypes, json, pathlib, sys
 sys.path.insert(0, {str(HERE)!r})
 import by_call
 host, folder, shim, steps = ctypes.CDLL(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+by_call.GROUPS_MAX = int(sys.argv[5])
 step = lambda: [host.product(place) for place in range({PLACES})]
 step()
 doors = by_call.Doors(by_call.build_doors(folder))
@@ -66,10 +67,10 @@ def test_an_execution_of_cudnn_is_told_apart():
     assert holds(found[2, False], 0)
 
 
-def run(folder: pathlib.Path, steps: int) -> tuple[int, list[int], str]:
+def run(folder: pathlib.Path, steps: int, most: int = 10_000) -> tuple[int, list[int], str]:
     host = fake_host.build(folder, pathlib.Path(os.environ["VENDOR_BIN"]))
     traces = folder / "traces"
-    words = [sys.executable, "-B", "-c", RUNS, str(host), str(folder), os.environ["SHIM"], str(steps)]
+    words = [sys.executable, "-B", "-c", RUNS, str(host), str(folder), os.environ["SHIM"], str(steps), str(most)]
     environment = os.environ | {"TILEWISE_OUT": str(traces)}
     out = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout
     info = [os.environ["TILEWISE"], "info", *map(str, traces.glob("*.twt"))]
@@ -101,6 +102,16 @@ def test_the_shim_gets_the_calls_of_its_runs_alone():
     # One step came before; the last group has no end and is not among them.
     calls = variants.count(2) + PLACES
     assert f"{calls} calls" in told or f"{calls + 1} calls" in told, told
+
+
+def test_a_run_that_is_too_long_is_refused():
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            run(pathlib.Path(folder), 300, 300 * PLACES - 1)
+        except subprocess.CalledProcessError as error:
+            assert "give fewer seconds" in error.stderr, error.stderr
+            return
+    raise AssertionError("a step of which the last groups were not kept")
 
 
 def test_a_python_host_without_a_gpu_gives_a_figure_for_each_build():
