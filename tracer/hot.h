@@ -5,9 +5,8 @@
  * instructions:
  *   - HOT_DATA: variables that every call reads lie together;
  *   - HOT_TEXT: so do the functions that it runs.
- * What is fetched ahead is the next place in a journal, and what a product or an execution needs,
- * as its handle is told the stream (pass_entry.S). A hook fetches nothing for itself: on the
- * processors beside an H200 that took as long as it saved. Each of the two begins with a page,
+ * Nothing is fetched ahead but the next place in a journal: on the processors beside an H200, what
+ * was fetched before the real call took as long as it saved. Each of the two begins with a page,
  * because what is aligned so is linked first (CMakeLists.txt). Declarations are marked too: so the
  * compiler knows that they are ours, and near.
  */

@@ -64,7 +64,6 @@
     .type \name, @function
     .balign 64
 \name:
-.Lbegin_\name:
     .cfi_startproc
 .endm
 
@@ -223,41 +222,13 @@
     end \name
 .endm
 
-/* What a host tells its stream comes before a product or an execution by some hundreds of
- * nanoseconds: enough to bring the lines which that will need, all at once, where it would wait for
- * one after the other. */
-.macro fetch_lines first, count
-    .set i, 0
-    .rept \count
-    prefetcht1 .Lbegin_\first + 64 * i(%rip)
-    .set i, i + 1
-    .endr
-.endm
-
-.macro fetch_product
-    fetch_lines cublasGemmEx, 7
-    prefetcht0 SLOT(row_cublasGemmEx, 0)
-    movq tap_self_offset(%rip), %rdx
-    prefetcht0 %fs:(%rdx)
-.endm
-
-.macro fetch_execution
-    fetch_lines cudnnBackendExecute, 6
-    fetch_lines cudnnBackendCreateDescriptor, 1
-    fetch_lines cudnnBackendFinalize, 2
-    prefetcht0 SLOT(row_cudnnBackendExecute, 0)
-    prefetcht0 SLOT(row_cudnnBackendFinalize, 0)
-.endm
-
-/* A setter: if it tells what the handle's entry holds at `offset` already, a jump. One line, and what
- * it fetches. */
-.macro setter name, row, compare, value, offset, fetch
+/* A setter: if it tells what the handle's entry holds at `offset` already, a jump. One line. */
+.macro setter name, row, compare, value, offset
     begin \name
     find_real \row, 1f, %rcx
     find_handle \name, %rdx, %rcx, %ecx
     \compare \value, \offset(%rdx,%rcx)
     jne 1f
-    \fetch
     jmp *%rax
 1:  jmp hook_\name
     other_handle \name, %rdx, %rcx, %ecx, 1b
@@ -295,13 +266,11 @@
     end \name
 .endm
 
-#define CUBLAS_SET_STREAM_HOOK(symbol) \
-    setter symbol, row_##symbol, cmpq, %rsi, PASS_HANDLE_STREAM, fetch_product;
-#define CUDNN_SET_STREAM_HOOK(symbol) \
-    setter symbol, row_##symbol, cmpq, %rsi, PASS_HANDLE_STREAM, fetch_execution;
+#define CUBLAS_SET_STREAM_HOOK(symbol)       setter symbol, row_##symbol, cmpq, %rsi, PASS_HANDLE_STREAM;
 #define CUBLAS_SET_MATH_MODE_HOOK(symbol)    setter symbol, row_##symbol, cmpw, %si, PASS_HANDLE_MODES;
 #define CUBLAS_SET_POINTER_MODE_HOOK(symbol) other symbol;
 #define CUBLAS_DESTROY_HOOK(symbol)          other symbol;
+#define CUDNN_SET_STREAM_HOOK                CUBLAS_SET_STREAM_HOOK
 #define CUDNN_DESTROY_HANDLE_HOOK            CUBLAS_DESTROY_HOOK
 #define CUDNN_EXECUTE_HOOK(symbol) \
     journal symbol, row_##symbol, CUDNN_EXECUTE_STACK, cudnn_plan_launched, 1;
