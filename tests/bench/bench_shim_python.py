@@ -76,7 +76,10 @@ def main() -> int:
 
         step()
         doors = by_call.Doors(by_call.build_doors(folder))
-        groups, per_step = by_call.measure(doors, given.shims, step, decode)
+        try:
+            groups, per_step = by_call.measure(doors, given.shims, step, decode)
+        except ValueError as error:
+            parser.error(str(error))
         found = by_call.costs(groups, per_step, len(given.shims) + 2)
     names = ["none", "none again", *map(str, given.shims)]
     rows = [{"shim": names[variant]} | ns._asdict() for (variant, _), ns in found.items()]

@@ -33,20 +33,24 @@ static D plan;
 static uint8_t desc[FAKE_LT_BYTES], layout[4][FAKE_LT_BYTES];
 static struct cold_room room;
 
+static void wait_until(uint64_t end_ns)
+{
+    while (cold_now_ns() < end_ns)
+        continue;
+}
+
 static void be_busy(void *unused)
 {
     uint64_t end_ns = cold_now_ns() + BUSY_NS;
     (void)unused;
     cold_walk(&room);
-    while (cold_now_ns() < end_ns)
-        continue;
+    wait_until(end_ns);
 }
 
 /* What PyTorch does between a handle's stream and the call for which it was told. */
 static void think(uint64_t ns)
 {
-    for (uint64_t end_ns = cold_now_ns() + ns; cold_now_ns() < end_ns;)
-        continue;
+    wait_until(cold_now_ns() + ns);
 }
 
 static void gemm_ex(int i)
