@@ -75,9 +75,9 @@ def main() -> int:
             return steps
 
         step()
-        doors = by_call.Doors(by_call.build_doors(folder))
+        calls = by_call.doors(folder)
         try:
-            groups, per_step = by_call.measure(doors, given.shims, step, decode)
+            groups, per_step = by_call.measure(calls, given.shims, step, decode)
         except ValueError as error:
             parser.error(str(error))
         found = by_call.costs(groups, per_step, len(given.shims) + 2)

@@ -3,12 +3,13 @@
 
 Each question has its own method:
   - an eager decoder is bound by Python, and two processes of one setting differ by several per cent:
-    so a process takes the shim's hooks out and puts them back between its steps (switch.py). Its
-    speed drifts too, so each step with the hooks is held against one beside it, before or after. What
-    is left out is the recorder's threads, which work on other processors in both. Steps without the
-    hooks are held against each other too. What hooks cost differs from process to process, with where
-    memory lies, so several live side by side and take their stretches one after the other.
-    Beside it, printed: recording switched by `tilewise ctl`, in turns;
+    so a process takes the shim's hooks out and puts them back between its products, every millisecond
+    (switch.py). What a product takes with the hooks is held against the same one of other steps
+    without them; the sum over a step is what a step costs. What is left out is the recorder's
+    threads, which work on other processors in both, and, but for a figure beside it, what befalls a
+    product rarely. Products without the hooks are held against each other too. What hooks cost differs
+    from process to process, with where memory lies, so several live side by side and take their
+    stretches one after the other. Beside it, printed: recording switched by `tilewise ctl`, in turns;
   - a graph's step is steady: decoders that live side by side, one of them without the shim, take
     short turns on one processor and one GPU; each turn is held against its neighbour. So, printed,
     for what CUPTI costs between windows (`attached`) and for `full`;
@@ -45,9 +46,9 @@ OPTIONS = {
 MODES = ("eager", "graph")
 DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
 STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
-# Processes that switch themselves between steps; seconds of each. The first setting is near its limit.
+# Processes that switch themselves; seconds of each. The first setting is near its limit.
 ALTERNATING = {"counts": 10, "windows": 4}
-ALTERNATE_SECONDS = {"counts": 16, "windows": 6}
+ALTERNATE_SECONDS = {"counts": 15, "windows": 6}
 # Turns: seconds of one, and how many of each setting in a round.
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
 CTL_PAIRS, PRINTED_TURNS = 3, {"eager": 10, "graph": 8}
@@ -55,13 +56,14 @@ GRAPH_TURNS, GRAPH_ROUNDS, GRAPH_PLAYERS = 16, 2, 100  # players are numbered fr
 CTL_SECONDS, STATUS_SECONDS = 3, 1.5  # processes look, and tell, once a second
 JUDGED = ("counts", "windows")
 PRINTED = ("attached", "full")  # without a verdict
-EAGER_SECONDS, GRAPH_SECONDS, PRINTED_SECONDS = 235, 65, 45
+EAGER_SECONDS, GRAPH_SECONDS, PRINTED_SECONDS = 225, 65, 45
 START_SECONDS, ANSWER_SECONDS = 90, 20
 # Processes: seconds of one mode, and of a whole process with its start.
 STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2
 BLOCKS = 8
 ALIKE_CONFIDENCE = 0.99
 CALL_COST_SECONDS, CALL_COST_BATCHES = 2, 300
+WHAT = {"product": "a product and its setters", "execution": "an execution of cuDNN"}
 WHILE_OFF = "ns of the hooks of a product and its setters while recording is off, caches emptied"
 
 Pairs = list[tuple[float, float]]  # ns of a step: (base, changed)
@@ -76,7 +78,7 @@ class Player:
         words = _words(session, setting, self.folder)
         words += session.workload("decoder", *DECODER, "--turns")
         if setting != "none":
-            words.append("--switch")
+            words += ["--switch", str(session.tools / "switch.so")]
         environment = os.environ | session.environment() | STILL
         self.session = session
         self.child = subprocess.Popen(
@@ -117,10 +119,10 @@ class Player:
         """Median of a step, in ns."""
         return self._answer(f"{mode} {seconds}", seconds)["median_ns"]
 
-    def alternate(self, mode: str, seconds: float) -> tuple[switch.Neighbours, int, list[str]]:
-        """What steps took, in ns; how many there were; the hooks that were taken out."""
+    def alternate(self, mode: str, seconds: float) -> tuple[switch.StepCost, float, list[str]]:
+        """What hooks cost; how many steps they were in; the hooks that were taken out."""
         answer = self._answer(f"{mode} {seconds} {self.folder.name}", seconds)
-        return switch.Neighbours(*answer["ns"]), answer["steps"], answer["hooks"]
+        return switch.StepCost(**answer["ns"]), answer["steps"], answer["hooks"]
 
     def traces(self) -> list[pathlib.Path]:
         return sorted((self.folder / "traces").glob("*.twt"))
@@ -228,15 +230,15 @@ def _cost_of_turns(rounds: list[Pairs]) -> intervals.Interval:
 
 def _eager(
     session: Session, players: dict[tuple[str, int], Player]
-) -> dict[str, list[switch.Neighbours]]:
+) -> dict[str, list[switch.StepCost]]:
     """Of each judged setting, what its processes found."""
-    found: dict[str, list[switch.Neighbours]] = {setting: [] for setting in JUDGED}
+    found: dict[str, list[switch.StepCost]] = {setting: [] for setting in JUDGED}
     for (setting, number), player in players.items():
         before = player.seen() if number == 0 else 0
-        steps, count, hooks = player.alternate("eager", ALTERNATE_SECONDS[setting])
-        found[setting].append(steps)
+        cost, steps, hooks = player.alternate("eager", ALTERNATE_SECONDS[setting])
+        found[setting].append(cost)
         if number == 0:
-            calls = (player.seen() - before) / (count / 2)
+            calls = (player.seen() - before) / steps
             session.figures[f"calls of an eager step, {setting}"] = calls
             session.figures[f"hooks that were taken out, {setting}"] = hooks
     return found
@@ -310,24 +312,33 @@ def _waited(facts: list[str]) -> bool:
     return any(f.startswith("cupti: waiting:") for f in facts) and "cupti: windows" not in facts
 
 
-def _judge_eager(session: Session, setting: str, processes: list[switch.Neighbours]) -> None:
-    """Steps with the hooks against those without; unclear where the method finds a difference
-    between steps that are alike. It is asked that with more confidence than the cost: twice a run,
-    0.95 would be wrong in one run of ten."""
-    ratio, each = intervals.ratio_of_neighbours([one.pairs for one in processes])
-    cost = _cost(ratio)
-    same, of_same = intervals.ratio_of_neighbours([one.alike for one in processes], ALIKE_CONFIDENCE)
-    alike = _cost(same)
-    step_ns = statistics.median(without for one in processes for without, _ in one.pairs)
-    name = f"{setting}, eager, with the hooks and without between steps"
+def _judge_eager(session: Session, setting: str, processes: list[switch.StepCost]) -> None:
+    """Products with the hooks against those without; unclear where the method finds a difference
+    between what is alike. It is asked that with more confidence than the cost: twice a run, 0.95
+    would be wrong in one run of ten."""
+    each = [one.added / one.step for one in processes]
+    of_alike = [one.alike / one.step for one in processes]
+    cost = intervals.of_processes(each)
+    alike = intervals.of_processes(of_alike, ALIKE_CONFIDENCE)
+    step_ns = statistics.median(one.step for one in processes)
+    nothing_left_out = intervals.of_processes([one.mean_added / one.step for one in processes])
+    name = f"{setting}, eager, with the hooks and without between products"
     how = {
-        "alike": alike._asdict() | {"of_processes": [one - 1 for one in of_same]},
+        "alike": alike._asdict() | {"of_processes": of_alike},
         "step_ns": step_ns,
-        "of_processes": [one - 1 for one in each],
+        "of_processes": each,
+        "nothing_left_out": nothing_left_out._asdict(),
     }
     session.figures[f"cost: {name}"] = cost._asdict() | how
     ok = intervals.judge(cost, LIMITS[setting]) if alike.lo <= 0 <= alike.hi else None
+    if nothing_left_out.lo > LIMITS[setting]:
+        ok = False
     session.check(f"cost: {name}", ok, limit=LIMITS[setting], **cost._asdict(), **how)
+    for what in ("product", "execution"):
+        ns = [value for one in processes if (value := getattr(one, what)) is not None]
+        if len(ns) == len(processes):
+            figure = intervals.of_processes(ns)._asdict()
+            session.figures[f"ns added to {WHAT[what]} of the eager decoder, {setting}"] = figure
     added = session.known("ns added to cublasGemmEx, events, against an empty preload")
     if added:
         calls = session.figures[f"calls of an eager step, {setting}"]

@@ -8,7 +8,7 @@ them is one observation.
 import math
 import random
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 RESAMPLES = 2000
@@ -66,29 +66,15 @@ def ratio_of_turns(rounds: Sequence[Sequence[tuple[float, float]]]) -> Interval:
     )
 
 
-def _middle_half(values: Iterable[float]) -> float:
-    """Mean of the values without the lowest and the highest quarter."""
-    ordered = sorted(values)
-    quarter = len(ordered) // 4
-    return statistics.fmean(ordered[quarter : len(ordered) - quarter])
-
-
-def ratio_of_neighbours(
-    processes: Sequence[Sequence[tuple[float, float]]], confidence: float = CONFIDENCE
-) -> tuple[Interval, list[float]]:
-    """changed / base of samples that were neighbours, and what each process says of it. A process is
-    pairs (base, changed), and says the mean of the middle half of the pairs' ratios, in logarithms:
-    so what drifts more slowly than from one sample to the next is not in it, and neither is what
-    befell one sample alone. The interval is Student's, of the mean of the processes: they differ, as
-    memory lies elsewhere in each, by more than one process can tell. At least three are needed."""
+def of_processes(each: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
+    """Mean of what each process says, and Student's interval: they differ, as memory lies elsewhere in
+    each, by more than one process can tell. At least three are needed."""
     student = STUDENT[confidence]
-    if not 3 <= len(processes) <= len(student) + 1:
-        raise ValueError(f"{len(processes)} processes give no interval")
-    each = [_middle_half(math.log(changed / base) for base, changed in pairs) for pairs in processes]
+    if not 3 <= len(each) <= len(student) + 1:
+        raise ValueError(f"{len(each)} processes give no interval")
     mean = statistics.fmean(each)
     half = student[len(each) - 2] * statistics.stdev(each) / math.sqrt(len(each))
-    interval = Interval(*(math.exp(value) for value in (mean, mean - half, mean + half)))
-    return interval, [math.exp(value) for value in each]
+    return Interval(mean, mean - half, mean + half)
 
 
 def median_difference(pairs: Sequence[tuple[float, float]]) -> Interval:

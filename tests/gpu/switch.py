@@ -1,35 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shim's hooks of this very process, taken out and put back between two of its steps.
+"""A process in which calls of cuBLAS and cuDNN go to the real functions or to hooks by turns, and what
+the hooks cost it.
 
 A call of another object's function goes through a slot of the calling object, which the loader filled
-with the hook because the shim is preloaded. What would stand there without the shim is written there
-for one step and the hook for another. So steps with and without the shim follow each other in one
-process; what stays in both is the recorder's threads, which work on other processors.
+with the hook if a shim is preloaded, and else with the real function. What stands there is changed
+between two products of the process (switch.c): so both are met by the same process within a millisecond,
+on the same data. What stays in both is the recorder's threads, which work on other processors.
 
 `places` is for call_cost.c, which switches recording instead.
 """
 
 import ctypes
-import functools
+import hashlib
 import mmap
 import os
 import pathlib
-import random
+import statistics
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-BLOCK_STEPS = 32
 FUNCTIONS = ("tap_pause", "tap_resume")
 SHIM = "/libtilewise-tracer.so"
-OUT, OUT_TOO, ON = range(3)  # without the hooks, in two halves to tell them from each other; with
+STREAM, EXECUTE = "cublasSetStream_v2", "cudnnBackendExecute"
+VARIANTS, GROUPS_MAX = 16, 4_000_000
+RUN = 9  # groups in a row of one variant
+COLD = 2  # of them, what found another variant's lines in the caches
+CHUNK_STEPS = 20  # within which a group is held against the others at its place in the step; even
+OUT, OUT_TOO = 0, 1  # without the hooks, in two halves to tell them from each other
+OWN = (False, False, True, True)  # variants of a process with one shim: its hooks?
 
 
-class Neighbours(NamedTuple):
-    """Durations of steps beside each other."""
+class Group(NamedTuple):
+    """From one cublasSetStream to the next; number: how many were before it."""
 
-    pairs: list[tuple[float, float]]  # (without the hooks, with them)
-    alike: list[tuple[float, float]]  # (OUT, OUT_TOO) of two pairs that follow each other
+    ns: float
+    variant: int
+    executions: int
+    number: int
+
+
+class StepCost(NamedTuple):
+    """Of a process, in ns. step: of one; the others are what hooks add: to a step; to one with nothing
+    left out; to a product with its setters; to an execution of cuDNN (None: there was none). alike: what steps
+    without hooks differ by."""
+
+    step: float
+    added: float
+    mean_added: float
+    product: float
+    execution: float | None
+    alike: float
 
 
 def places(shim: str) -> str:
@@ -47,22 +68,22 @@ def places_of(shim: str, names: Sequence[str]) -> list[int]:
     return [int(symbols[name], 16) for name in names]
 
 
-class Mapping(NamedTuple):
+class Mapped(NamedTuple):
     first: int
     end: int
     rights: str
 
 
-def loaded_objects() -> dict[str, list[Mapping]]:
+def loaded_objects() -> dict[str, list[Mapped]]:
     """Shared objects by their path; the first mapping is the file's beginning."""
-    found: dict[str, list[Mapping]] = {}
+    found: dict[str, list[Mapped]] = {}
     for line in pathlib.Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         fields = line.split(maxsplit=5)
         if len(fields) < 6 or ".so" not in os.path.basename(fields[5]):
             continue
         if fields[5] in found or int(fields[2], 16) == 0:
             first, end = (int(part, 16) for part in fields[0].split("-"))
-            found.setdefault(fields[5], []).append(Mapping(first, end, fields[1]))
+            found.setdefault(fields[5], []).append(Mapped(first, end, fields[1]))
     return found
 
 
@@ -88,12 +109,12 @@ def slots(path: str) -> Iterator[tuple[str, int]]:
             yield words[4].split("@")[0], int(words[0], 16)
 
 
-def readable(maps: list[Mapping], at: int) -> Mapping | None:
+def readable(maps: list[Mapped], at: int) -> Mapped | None:
     """Where a place of an object is mapped."""
     return next((one for one in maps if one.first <= at < one.end and "r" in one.rights), None)
 
 
-def make_writable(mapping: Mapping, at: int) -> None:
+def make_writable(mapping: Mapped, at: int) -> None:
     """The page of a place, which the loader may have closed."""
     if "w" in mapping.rights:
         return
@@ -103,74 +124,183 @@ def make_writable(mapping: Mapping, at: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
+def build(folder: pathlib.Path) -> pathlib.Path:
+    library = folder / "switch.so"
+    command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
+    source = pathlib.Path(__file__).with_suffix(".c")
+    subprocess.run([*command, str(source), "-o", str(library)], check=True)
+    return library
+
+
+class _Slot(ctypes.Structure):
+    _fields_ = (("at", ctypes.c_size_t), ("target", ctypes.c_size_t * VARIANTS))
+
+
+class _Group(ctypes.Structure):
+    _fields_ = (("ns", ctypes.c_uint64), ("variant", ctypes.c_uint32), ("executions", ctypes.c_uint32))
+
+
 class Switch:
-    """Hooks of all slots that hold one when it is made; ValueError: there is none."""
+    """Of all slots that hold one of the functions of their name in `held`. ValueError: no call of
+    cublasSetStream goes through one."""
 
-    def __init__(self):
-        objects = loaded_objects()
-        shims = [path for path in objects if path.endswith(SHIM)]
-        if not shims:
-            raise ValueError("the shim is not loaded into this process")
-        base = objects[shims[0]][0].first
-        # Functions of the loader are hooked too; they are no part of a step.
-        hooks = {name: base + at for name, at in defined(shims[0]) if not name.startswith("dl")}
-        others = {path: maps for path, maps in objects.items() if path not in shims}
-        real: dict[str, int] = {}
-        for path, maps in others.items():
-            for name, at in defined(path):
-                if name in hooks:
-                    real.setdefault(name, maps[0].first + at)
-        self.names: set[str] = set()
-        self._cells: list[tuple[ctypes.c_size_t, int, int]] = []
-        for path, maps in others.items():
+    def __init__(self, library: pathlib.Path, held: Mapping[str, Sequence[int]]):
+        self.library = ctypes.CDLL(str(library))
+        self.library.switch_count.restype = ctypes.c_uint64
+        self.library.switch_stop.restype = ctypes.POINTER(_Group)
+        self._doors = {
+            name: ((ctypes.c_size_t * VARIANTS).in_dll(self.library, door), _address(self.library, door + "_door"))
+            for name, door in ((STREAM, "switch_stream"), (EXECUTE, "switch_execute"))
+        }
+        self.held: dict[str, int] = {}
+        found: list[tuple[str, int]] = []
+        for path, maps in loaded_objects().items():
             for name, at in slots(path):
-                if name in hooks and name in real:
-                    self._take(name, maps, maps[0].first + at, hooks[name], real[name])
-        if not self._cells:
-            raise ValueError("nothing that is loaded calls a hook")
+                if self._holds(maps, maps[0].first + at, held.get(name, ())):
+                    found.append((name, maps[0].first + at))
+        if STREAM not in (name for name, _ in found):
+            raise ValueError("nothing that is loaded calls cuBLAS")
+        self._names = [name for name, _ in found if name not in self._doors]
+        self._slots = (_Slot * len(self._names))()
+        self._take(found)
 
-    def _take(self, name: str, maps: list[Mapping], at: int, hook: int, real: int) -> None:
-        mapping = readable(maps, at)
-        if not mapping or ctypes.c_size_t.from_address(at).value != hook:
-            return
+    @staticmethod
+    def _holds(maps: list[Mapped], at: int, functions: Sequence[int]) -> bool:
+        mapping = readable(maps, at) if functions else None
+        if not mapping or ctypes.c_size_t.from_address(at).value not in functions:
+            return False
         make_writable(mapping, at)
-        self.names.add(name)
-        self._cells.append((ctypes.c_size_t.from_address(at), hook, real))
+        return True
 
-    def set(self, state: int) -> None:
-        for cell, hook, real in self._cells:
-            cell.value = hook if state == ON else real
+    def _take(self, found: Sequence[tuple[str, int]]) -> None:
+        cells = {at: ctypes.c_size_t.from_address(at) for _, at in found}
+        self.held = {name: cells[at].value for name, at in found}
+        self.lead(0, self.held)
+        for slot, at in zip(self._slots, (at for name, at in found if name not in self._doors), strict=True):
+            slot.at = at
+        self.library.switch_slots(self._slots, ctypes.c_uint64(len(self._slots)))
+        for name, at in found:
+            if name in self._doors:
+                cells[at].value = self._doors[name][1]
+
+    def lead(self, variant: int, functions: Mapping[str, int]) -> None:
+        """To functions; what has none goes where it went at first."""
+        for name, slot in zip(self._names, self._slots, strict=True):
+            slot.target[variant] = functions.get(name, self.held[name])
+        for name, (targets, _) in self._doors.items():
+            targets[variant] = functions.get(name, self.held.get(name, 0))
+
+    def choose(self, variant: int) -> None:
+        self.library.switch_set(variant)
+
+    def plan(self) -> int:
+        """The one that was executed last."""
+        return ctypes.c_size_t.in_dll(self.library, "switch_plan").value
+
+    def drawn(self, variants: int, work: Callable, seed: str = "") -> tuple[list[Group], object]:
+        """Groups while variants are drawn, and what `work` returns. In the end, calls go where the last
+        group's went."""
+        words = hashlib.sha256(seed.encode()).digest()[:8]
+        seed_word = ctypes.c_uint64(int.from_bytes(words, "little"))
+        if not self.library.switch_start(variants, RUN, ctypes.c_uint64(GROUPS_MAX), seed_word):
+            raise MemoryError("no memory for the groups")
+        result = work()
+        count = self.count()
+        kept = self.library.switch_stop()
+        if count == GROUPS_MAX:
+            raise ValueError(f"no room for more than {GROUPS_MAX} groups: give fewer seconds")
+        raw = [(kept[i].ns, kept[i].variant, kept[i].executions) for i in range(count)]
+        pairs = enumerate(zip(raw, raw[1:], strict=False))
+        return [Group(after[0] - one[0], *one[1:], number) for number, (one, after) in pairs], result
+
+    def count(self) -> int:
+        """Groups so far."""
+        return self.library.switch_count()
 
 
-@functools.lru_cache(maxsize=4)
-def _order(block: int, seed: str) -> list[int]:
-    """One of two neighbours is with the hooks; in random order, so that nothing that a step does every
-    so many steps meets one state more often."""
-    generator = random.Random(f"{seed} {block}")
-
-    def shuffled(*states: int) -> list[int]:
-        return generator.sample(states, len(states))
-
-    halves = [half for _ in range(BLOCK_STEPS // 4) for half in shuffled(OUT, OUT_TOO)]
-    return [state for half in halves for state in shuffled(ON, half)]
+def _address(library: ctypes.CDLL, name: str) -> int | None:
+    function = getattr(library, name, None)
+    return ctypes.cast(function, ctypes.c_void_p).value if function else None
 
 
-def state_of(step: int, seed: str) -> int:
-    """Each process has its own seed: in one order, all would err alike where what a step takes depends
-    on its number, and they would seem to agree."""
-    return _order(step // BLOCK_STEPS, seed)[step % BLOCK_STEPS]
+def functions_of(library: ctypes.CDLL, names: Sequence[str]) -> dict[str, int]:
+    """Those of `names` that it has."""
+    found = {name: _address(library, name) for name in names}
+    return {name: address for name, address in found.items() if address}
 
 
-def neighbours(durations: Sequence[float], seed: str) -> Neighbours:
-    """Of the whole blocks of steps but the first."""
-    found = Neighbours([], [])
-    took: dict[int, float] = {}
-    for step in range(BLOCK_STEPS, len(durations) // BLOCK_STEPS * BLOCK_STEPS, 2):
-        pair = {state_of(i, seed): durations[i] for i in (step, step + 1)}
-        with_hooks = pair.pop(ON)
-        found.pairs.append((*pair.values(), with_hooks))
-        took |= pair
-        if len(took) == 2:
-            found.alike.append((took[OUT], took[OUT_TOO]))
-            took = {}
+def real_functions(names: Sequence[str], but: Sequence[str] = ()) -> dict[str, list[int]]:
+    """Where loaded objects, `but` some, define them."""
+    found: dict[str, list[int]] = {}
+    for path, maps in loaded_objects().items():
+        for name, at in defined(path) if path not in but else ():
+            if name in names:
+                found.setdefault(name, []).append(maps[0].first + at)
     return found
+
+
+def own_hooks(library: pathlib.Path) -> Switch:
+    """Of a process into which a shim is preloaded: variants are OWN. ValueError: it is not."""
+    objects = loaded_objects()
+    shims = [path for path in objects if path.endswith(SHIM)]
+    if not shims:
+        raise ValueError("the shim is not loaded into this process")
+    base = objects[shims[0]][0].first
+    # Functions of the loader are hooked too; they are no part of a step.
+    hooks = {name: base + at for name, at in defined(shims[0]) if not name.startswith("dl")}
+    real = real_functions(hooks, shims)
+    switch = Switch(library, {name: [at] for name, at in hooks.items() if name in real})
+    for variant, is_hook in enumerate(OWN):
+        switch.lead(variant, {} if is_hook else {name: real[name][0] for name in switch.held})
+    switch.choose(len(OWN) - 1)
+    return switch
+
+
+def middle(values: Sequence[float]) -> float:
+    """Mean without the fastest 5 and the slowest 25 per cent, which are something else's."""
+    ordered = sorted(values)
+    kept = ordered[len(ordered) // 20 : len(ordered) * 3 // 4]
+    return statistics.fmean(kept or ordered)
+
+
+def above_usual(chunk: Sequence[Sequence[Group]], place: int) -> list[tuple[Group, float]]:
+    """What groups at a place of an even number of steps took above the median of the others, but for
+    the cold ones. Of the others: with its own part in it, a group would differ from it by less."""
+    groups = [step[place] for step in chunk]
+    ordered = sorted(group.ns for group in groups)
+    below, above = ordered[len(ordered) // 2 - 1 : len(ordered) // 2 + 1]
+    warm = [group for group in groups if group.number % RUN >= COLD]
+    return [(group, group.ns - (above if group.ns <= below else below)) for group in warm]
+
+
+def cost_of_steps(steps: Sequence[Sequence[Group]]) -> StepCost:
+    """Of groups by step, with the variants of OWN: place by place, so that each group is held against
+    those that do the same work. The first chunk is left out, and steps with other groups than most."""
+    places = statistics.mode(map(len, steps))
+    steps = [step for step in steps if len(step) == places][CHUNK_STEPS:]
+    chunks = [steps[i : i + CHUNK_STEPS] for i in range(0, len(steps) - CHUNK_STEPS + 1, CHUNK_STEPS)]
+    added, means, alike, executes = [], [], [], []
+    for place in range(places):
+        of: dict[int, list[float]] = {OUT: [], OUT_TOO: []}
+        hooked: list[float] = []
+        for chunk in chunks:
+            for group, above in above_usual(chunk, place):
+                (hooked if OWN[group.variant] else of[group.variant]).append(above)
+        out = of[OUT] + of[OUT_TOO]
+        if not (of[OUT] and of[OUT_TOO] and hooked):
+            raise ValueError("too few steps: a variant was never met at some place of a step")
+        added.append(middle(hooked) - middle(out))
+        means.append(statistics.fmean(hooked) - statistics.fmean(out))
+        alike.append(middle(of[OUT_TOO]) - middle(of[OUT]))
+        executes.append(any(step[place].executions for step in steps))
+    plain = [ns for ns, executed in zip(added, executes, strict=True) if not executed]
+    with_execution = [ns for ns, executed in zip(added, executes, strict=True) if executed]
+    product = statistics.fmean(plain) if plain else 0.0
+    return StepCost(
+        step=statistics.median(sum(group.ns for group in step) for step in steps),
+        added=sum(added),
+        mean_added=sum(means),
+        product=product,
+        execution=statistics.fmean(with_execution) - product if with_execution else None,
+        alike=sum(alike),
+    )

@@ -23,15 +23,15 @@ import ctypes, json, pathlib, sys
 sys.path.insert(0, {str(HERE)!r})
 import by_call
 host, folder, shim, steps = ctypes.CDLL(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-by_call.GROUPS_MAX = int(sys.argv[5])
+by_call.switch.GROUPS_MAX = int(sys.argv[5])
 step = lambda: [host.product(place) for place in range({PLACES})]
 step()
-doors = by_call.Doors(by_call.build_doors(folder))
+calls = by_call.doors(folder)
 def decode():
     for _ in range(steps):
         step()
     return steps
-groups, per_step = by_call.measure(doors, [pathlib.Path(shim)], step, decode)
+groups, per_step = by_call.measure(calls, [pathlib.Path(shim)], step, decode)
 print(json.dumps([per_step, [group.variant for group in groups]]))
 """
 
@@ -41,12 +41,12 @@ def made(generator: random.Random, added: dict[int, float], executed: float, ste
     groups, variant = [], 0
     for number in range(steps * PLACES):
         place = number % PLACES
-        if number % by_call.RUN == 0:
+        if number % by_call.switch.RUN == 0:
             variant = generator.randrange(len(added) + 1)
         ns = 20_000 * (1 + place) * (1 + number / steps / PLACES / 5)
         ns += generator.gauss(0, 2000) + (generator.random() < 0.1) * 50_000
         ns += added.get(variant, 0) + (place == 3 and variant > 0) * executed
-        groups.append(by_call.Group(ns, variant, int(place == 3)))
+        groups.append(by_call.Group(ns, variant, int(place == 3), number))
     return groups
 
 
@@ -96,7 +96,7 @@ def test_the_shim_gets_the_calls_of_its_runs_alone():
         per_step, variants, told = run(pathlib.Path(folder), steps)
     assert per_step == PLACES
     assert len(variants) == steps * PLACES - 1
-    runs = [set(variants[i : i + by_call.RUN]) for i in range(0, len(variants), by_call.RUN)]
+    runs = [set(variants[i : i + by_call.switch.RUN]) for i in range(0, len(variants), by_call.switch.RUN)]
     assert all(len(run) == 1 for run in runs)
     assert set(variants) == {0, 1, 2}
     # One step came before; the last group has no end and is not among them.

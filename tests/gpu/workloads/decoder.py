@@ -13,9 +13,9 @@ BATCH START_UNIX_NS DURATION_NS" for each step.
 With --turns it decodes on demand: a line "MODE SECONDS" on stdin is answered by a line of JSON on
 stdout, what a step of that turn took. So two processes, one recorded, can take turns on one machine
 without paying their start each time. The first step of a turn is not in it. With --switch (the shim is
-loaded) a line "MODE SECONDS SEED" takes the shim's hooks out and puts them back between the steps, in an
-order of that seed (switch.py); the answer has what steps beside each other took, and the hooks that
-were taken out.
+loaded) a line "MODE SECONDS SEED" takes the shim's hooks out and puts them back between products, in an
+order of that seed (switch.py); the answer has what they cost, how many steps they
+were in, and which ones were taken out.
 """
 
 import argparse
@@ -207,19 +207,28 @@ def prepared(given: argparse.Namespace, model: LlamaForCausalLM, mode: str, grap
     return decoder, step
 
 
+def cost_of_hooks(calls: switch.Switch, steps: Callable, seed: str) -> dict:
+    """Of the shim's hooks, while `steps` makes steps; it is given what to do before each."""
+    starts: list[int] = []
+    groups, times = calls.drawn(
+        len(switch.OWN), lambda: steps(lambda _: starts.append(calls.count())), seed
+    )
+    calls.choose(len(switch.OWN) - 1)
+    found = switch.cost_of_steps([groups[a:b] for a, b in zip(starts, starts[1:], strict=False)])
+    with_hooks = len(times) * statistics.fmean(switch.OWN[group.variant] for group in groups)
+    return {"steps": with_hooks, "ns": found._asdict(), "hooks": sorted(calls.held)}
+
+
 def take_turns(given: argparse.Namespace, model: LlamaForCausalLM) -> None:
     ready = {m: prepared(given, model, m, i) for i, m in enumerate(given.mode.split(","))}
-    hooks = switch.Switch() if given.switch else None
+    calls = switch.own_hooks(given.switch) if given.switch else None
     keep_still(given)
     print(json.dumps({"ready": list(ready)}), flush=True)
     for line in sys.stdin:
         mode, seconds, *seed = line.split()
         given.seconds = float(seconds)
         if seed:
-            times = decode(given, *ready[mode], before=lambda i: hooks.set(switch.state_of(i, *seed)))
-            hooks.set(switch.ON)
-            found = switch.neighbours([length for _, length in times], *seed)
-            answer = {"steps": len(times), "ns": found, "hooks": sorted(hooks.names)}
+            answer = cost_of_hooks(calls, lambda before: decode(given, *ready[mode], before), *seed)
         else:
             times = decode(given, *ready[mode])
             answer = {"median_ns": statistics.median(length for _, length in times[1:])}
@@ -247,7 +256,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--step-times", metavar="FILE", help="append each step's start and length")
     parser.add_argument("--phase-marks", action="store_true", help="NVTX ranges prefill and decode")
     parser.add_argument("--turns", action="store_true", help="decode when stdin says so")
-    parser.add_argument("--switch", action="store_true", help="with --turns: find the shim's hooks")
+    parser.add_argument(
+        "--switch", metavar="LIBRARY", help="with --turns: of switch.c, to take the shim's hooks out"
+    )
     parser.add_argument(
         "--pin", action="store_true", help="main thread on one processor, no garbage collection"
     )
