@@ -47,8 +47,8 @@ MODES = ("eager", "graph")
 DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
 STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
 # Processes that switch themselves; seconds of each. The first setting is near its limit.
-ALTERNATING = {"counts": 10, "windows": 4}
-ALTERNATE_SECONDS = {"counts": 15, "windows": 6}
+ALTERNATING = {"counts": 12, "windows": 4}
+ALTERNATE_SECONDS = {"counts": 10, "windows": 6}
 # Turns: seconds of one, and how many of each setting in a round.
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
 CTL_PAIRS, PRINTED_TURNS = 3, {"eager": 10, "graph": 8}
@@ -56,7 +56,7 @@ GRAPH_TURNS, GRAPH_ROUNDS, GRAPH_PLAYERS = 16, 2, 100  # players are numbered fr
 CTL_SECONDS, STATUS_SECONDS = 3, 1.5  # processes look, and tell, once a second
 JUDGED = ("counts", "windows")
 PRINTED = ("attached", "full")  # without a verdict
-EAGER_SECONDS, GRAPH_SECONDS, PRINTED_SECONDS = 225, 65, 45
+EAGER_SECONDS, GRAPH_SECONDS, PRINTED_SECONDS = 205, 65, 45
 START_SECONDS, ANSWER_SECONDS = 90, 20
 # Processes: seconds of one mode, and of a whole process with its start.
 STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2
@@ -329,7 +329,8 @@ def _judge_eager(session: Session, setting: str, processes: list[switch.StepCost
         "of_processes": each,
         "nothing_left_out": nothing_left_out._asdict(),
     }
-    session.figures[f"cost: {name}"] = cost._asdict() | how
+    details = {"processes_ns": [one._asdict() for one in processes]}
+    session.figures[f"cost: {name}"] = cost._asdict() | how | details
     ok = intervals.judge(cost, LIMITS[setting]) if alike.lo <= 0 <= alike.hi else None
     if nothing_left_out.lo > LIMITS[setting]:
         ok = False

@@ -74,8 +74,26 @@ class Mapped(NamedTuple):
     rights: str
 
 
+class _Loaded(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_size_t), ("name", ctypes.c_char_p))
+
+
+def _load_order() -> dict[int, int]:
+    """By where an object begins: how many were loaded before it."""
+    bases: list[int] = []
+    told = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Loaded), ctypes.c_size_t, ctypes.c_void_p)
+
+    def tell(loaded, _size, _data) -> int:
+        bases.append(loaded.contents.base)
+        return 0
+
+    ctypes.CDLL(None).dl_iterate_phdr(told(tell), None)
+    return {base: number for number, base in enumerate(bases)}
+
+
 def loaded_objects() -> dict[str, list[Mapped]]:
-    """Shared objects by their path; the first mapping is the file's beginning."""
+    """Shared objects by their path, in the order in which the loader searches them; the first mapping
+    is the file's beginning."""
     found: dict[str, list[Mapped]] = {}
     for line in pathlib.Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         fields = line.split(maxsplit=5)
@@ -84,7 +102,8 @@ def loaded_objects() -> dict[str, list[Mapped]]:
         if fields[5] in found or int(fields[2], 16) == 0:
             first, end = (int(part, 16) for part in fields[0].split("-"))
             found.setdefault(fields[5], []).append(Mapped(first, end, fields[1]))
-    return found
+    order = _load_order()
+    return dict(sorted(found.items(), key=lambda one: order.get(one[1][0].first, len(order))))
 
 
 def _lines(kinds: Sequence[str], *command: str) -> Iterator[list[str]]:
@@ -230,7 +249,7 @@ def functions_of(library: ctypes.CDLL, names: Sequence[str]) -> dict[str, int]:
 
 
 def real_functions(names: Sequence[str], but: Sequence[str] = ()) -> dict[str, list[int]]:
-    """Where loaded objects, `but` some, define them."""
+    """Where loaded objects, `but` some, define them; first where the loader would find them."""
     found: dict[str, list[int]] = {}
     for path, maps in loaded_objects().items():
         for name, at in defined(path) if path not in but else ():

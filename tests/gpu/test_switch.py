@@ -5,9 +5,11 @@ and takes the hooks out by itself; and of what its steps are made to say (TAP). 
 VENDOR_BIN: the program, the shim, where libfake_cublas.so is."""
 
 import contextlib
+import ctypes
 import os
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 
@@ -132,6 +134,19 @@ def test_steps_of_other_lengths_are_left_out():
     for at in (700, 300, switch.CHUNK_STEPS + 1, 3):
         steps.insert(at, steps[at] + [switch.Group(1e9, 3, 0, 0)])
     assert switch.cost_of_steps(steps) == found
+
+
+def test_of_two_definitions_the_first_is_the_one_that_was_loaded_first():
+    # The parts of cuDNN define what cuDNN defines; where they lie in memory tells nothing.
+    with tempfile.TemporaryDirectory() as name:
+        loaded = []
+        for number in range(4):
+            library = pathlib.Path(name) / f"lib{number}.so"
+            words = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
+            subprocess.run(words, input=b"void told_by_four(void) {}", check=True)
+            loaded.append(ctypes.CDLL(str(library)))
+        places = [ctypes.cast(one.told_by_four, ctypes.c_void_p).value for one in loaded]
+        assert switch.real_functions(["told_by_four"]) == {"told_by_four": places}
 
 
 def test_what_is_not_there_is_refused():
