@@ -13,13 +13,14 @@ before which cuDNN executed a plan, with their intervals, per shim and for steps
 
 import argparse
 import ctypes
+import itertools
 import json
 import os
 import pathlib
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE / "workloads")]
@@ -42,21 +43,22 @@ DECODER = ("--mode", "eager", "--batch", "16", "--steps", "400", "--pin")
 Group = switch.Group
 
 
-def _chunk(steps: Sequence[Sequence[Group]]) -> dict[tuple[int, bool], float]:
-    """What groups of a variant took above the usual at their place in the step. The last place holds
-    what follows it."""
+def _chunk(steps: Iterable[Iterable[tuple[int, Group, float]]], last: int) -> dict[tuple[int, bool], float]:
+    """ns above the usual, by variant and by whether cuDNN executed. The last place of a step
+    holds what follows it."""
     above: dict[tuple[int, bool], list[float]] = {}
-    for place in range(len(steps[0]) - 1):
-        for group, ns in switch.above_usual(steps, place):
+    for place, group, ns in itertools.chain(*steps):
+        if place != last:
             above.setdefault((group.variant, group.executions > 0), []).append(ns)
     return {key: switch.middle(values) for key, values in above.items()}
 
 
 def costs(groups: Sequence[Group], per_step: int, variants: int) -> dict[tuple[int, bool], intervals.Interval]:
     """ns above variant 0, of groups (variant, with an execution of cuDNN?)."""
-    steps = [groups[at : at + per_step] for at in range(0, len(groups) - per_step + 1, per_step)]
-    length = CHUNK_STEPS
-    chunks = [_chunk(steps[at : at + length]) for at in range(0, len(steps) - length + 1, length)]
+    starts = range(0, len(groups) - per_step + 1, per_step)
+    steps = switch.above_usual([groups[at : at + per_step] for at in starts])
+    starts = range(0, len(steps) - CHUNK_STEPS + 1, CHUNK_STEPS)
+    chunks = [_chunk(steps[at : at + CHUNK_STEPS], per_step - 1) for at in starts]
     found = {}
     for key in [(v, executed) for v in range(1, variants) for executed in (False, True)]:
         base = 0, key[1]

@@ -5,11 +5,12 @@ Each question has its own method:
   - an eager decoder is bound by Python, and two processes of one setting differ by several per cent:
     so a process takes the shim's hooks out and puts them back between its products, every millisecond
     (switch.py). What a product takes with the hooks is held against the same one of other steps
-    without them; the sum over a step is what a step costs. What is left out is the recorder's
+    without them, both at the pace of the milliseconds around them; the sum over a step is its cost.
+    Products without the hooks are held against each other too. What is left out is the recorder's
     threads, which work on other processors in both, and, but for a figure beside it, what befalls a
-    product rarely. Products without the hooks are held against each other too. What hooks cost differs
-    from process to process, with where memory lies, so several live side by side and take their
-    stretches one after the other. Beside it, printed: recording switched by `tilewise ctl`, in turns;
+    product rarely. What hooks cost differs from process to process, with where memory lies, so several
+    live side by side and take their stretches one after the other. Beside it, printed: recording
+    switched by `tilewise ctl`, in turns;
   - a graph's step is steady: decoders that live side by side, one of them without the shim, take
     short turns on one processor and one GPU; each turn is held against its neighbour. So, printed,
     for what CUPTI costs between windows (`attached`) and for `full`;
@@ -47,8 +48,8 @@ MODES = ("eager", "graph")
 DECODER = ("--mode", ",".join(MODES), "--batch", "16", "--steps", "400", "--pin")
 STILL = {"PYTHONHASHSEED": "0"}  # the same layout of dictionaries in every process
 # Processes that switch themselves; seconds of each. The first setting is near its limit.
-ALTERNATING = {"counts": 12, "windows": 4}
-ALTERNATE_SECONDS = {"counts": 10, "windows": 6}
+ALTERNATING = {"counts": 12, "windows": 6}
+ALTERNATE_SECONDS = {"counts": 10, "windows": 5}
 # Turns: seconds of one, and how many of each setting in a round.
 TURN_SECONDS = {"eager": 0.4, "graph": 0.25}
 CTL_PAIRS, PRINTED_TURNS = 3, {"eager": 10, "graph": 8}

@@ -26,9 +26,10 @@ STREAM, EXECUTE = "cublasSetStream_v2", "cudnnBackendExecute"
 VARIANTS, GROUPS_MAX = 16, 4_000_000
 RUN = 9  # groups in a row of one variant
 COLD = 2  # of them, what found another variant's lines in the caches
-CHUNK_STEPS = 20  # within which a group is held against the others at its place in the step; even
-OUT, OUT_TOO = 0, 1  # without the hooks, in two halves to tell them from each other
-OWN = (False, False, True, True)  # variants of a process with one shim: its hooks?
+WARM_UP_STEPS = 20
+GROUPS_MIN = 10  # of a place and a variant, to say anything
+HOOKED = 2  # variants of a process with one shim: from this one on its hooks; before, without, in two
+OWN = (False, False, True, True)  # halves to tell from each other
 
 
 class Group(NamedTuple):
@@ -276,50 +277,72 @@ def own_hooks(library: pathlib.Path) -> Switch:
 
 
 def middle(values: Sequence[float]) -> float:
-    """Mean without the fastest 5 and the slowest 25 per cent, which are something else's."""
+    """Mean without the fastest and the slowest tenth, which are something else's."""
     ordered = sorted(values)
-    kept = ordered[len(ordered) // 20 : len(ordered) * 3 // 4]
-    return statistics.fmean(kept or ordered)
+    tenth = len(ordered) // 10
+    return statistics.fmean(ordered[tenth : len(ordered) - tenth])
 
 
-def above_usual(chunk: Sequence[Sequence[Group]], place: int) -> list[tuple[Group, float]]:
-    """What groups at a place of an even number of steps took above the median of the others, but for
-    the cold ones. Of the others: with its own part in it, a group would differ from it by less."""
-    groups = [step[place] for step in chunk]
-    ordered = sorted(group.ns for group in groups)
-    below, above = ordered[len(ordered) // 2 - 1 : len(ordered) // 2 + 1]
-    warm = [group for group in groups if group.number % RUN >= COLD]
-    return [(group, group.ns - (above if group.ns <= below else below)) for group in warm]
+def _factors(steps: Sequence[Sequence[Group]], usual: Sequence[float]) -> dict[int, float]:
+    """Of runs, how much longer than usually all took at that time: the two before it and the two behind
+    it, as its own variant must not be in it."""
+    took: dict[int, float] = {}
+    usually: dict[int, float] = {}
+    for step in steps:
+        for group, ns in zip(step, usual, strict=True):
+            if group.number % RUN >= COLD:
+                run = group.number // RUN
+                took[run] = took.get(run, 0) + group.ns
+                usually[run] = usually.get(run, 0) + ns
+    paces = {run: took[run] / usually[run] for run in took if usually[run] > 0}
+    around = {run: (run - 2, run - 1, run + 1, run + 2) for run in paces}
+    return {
+        run: statistics.fmean(paces[one] for one in near)
+        for run, near in around.items()
+        if all(paces.get(one, 0) > 0 for one in near)
+    }
+
+
+def above_usual(steps: Sequence[Sequence[Group]]) -> list[list[tuple[int, Group, float]]]:
+    """Of each step, its groups but the cold ones: place in it, group, and the ns that it took above the
+    median of its place. What slows a host for milliseconds, such as a neighbour on its processor, is
+    taken out. All steps have the same number of groups."""
+    usual = [statistics.median(step[place].ns for step in steps) for place in range(len(steps[0]))]
+    factors = _factors(steps, usual)
+    return [
+        [
+            (place, group, group.ns / factors[group.number // RUN] - usual[place])
+            for place, group in enumerate(step)
+            if group.number % RUN >= COLD and group.number // RUN in factors
+        ]
+        for step in steps
+    ]
 
 
 def cost_of_steps(steps: Sequence[Sequence[Group]]) -> StepCost:
-    """Of groups by step, with the variants of OWN: place by place, so that each group is held against
-    those that do the same work. The first chunk is left out, and steps with other groups than most."""
+    """Of groups by step, with the variants of OWN. Place by place, so that each group is held against
+    those that do the same work. The first steps are left out, and those with other groups than most."""
     places = statistics.mode(map(len, steps))
-    steps = [step for step in steps if len(step) == places][CHUNK_STEPS:]
-    chunks = [steps[i : i + CHUNK_STEPS] for i in range(0, len(steps) - CHUNK_STEPS + 1, CHUNK_STEPS)]
-    added, means, alike, executes = [], [], [], []
-    for place in range(places):
-        of: dict[int, list[float]] = {OUT: [], OUT_TOO: []}
-        hooked: list[float] = []
-        for chunk in chunks:
-            for group, above in above_usual(chunk, place):
-                (hooked if OWN[group.variant] else of[group.variant]).append(above)
-        out = of[OUT] + of[OUT_TOO]
-        if not (of[OUT] and of[OUT_TOO] and hooked):
-            raise ValueError("too few steps: a variant was never met at some place of a step")
-        added.append(middle(hooked) - middle(out))
-        means.append(statistics.fmean(hooked) - statistics.fmean(out))
-        alike.append(middle(of[OUT_TOO]) - middle(of[OUT]))
-        executes.append(any(step[place].executions for step in steps))
+    steps = [step for step in steps if len(step) == places][WARM_UP_STEPS:]
+    # By place, and by variant; the last two are one.
+    above: list[list[list[float]]] = [[[], [], []] for _ in range(places)]
+    for step in above_usual(steps):
+        for place, group, ns in step:
+            above[place][min(group.variant, HOOKED)].append(ns)
+    if min(len(values) for of_place in above for values in of_place) < GROUPS_MIN:
+        raise ValueError("too few steps: a variant was hardly met at some place of a step")
+    added = [middle(hooked) - middle(out + too) for out, too, hooked in above]
+    executes = [any(step[place].executions for step in steps) for place in range(places)]
     plain = [ns for ns, executed in zip(added, executes, strict=True) if not executed]
     with_execution = [ns for ns, executed in zip(added, executes, strict=True) if executed]
     product = statistics.fmean(plain) if plain else 0.0
     return StepCost(
         step=statistics.median(sum(group.ns for group in step) for step in steps),
         added=sum(added),
-        mean_added=sum(means),
+        mean_added=sum(
+            statistics.fmean(hooked) - statistics.fmean(out + too) for out, too, hooked in above
+        ),
         product=product,
         execution=statistics.fmean(with_execution) - product if with_execution else None,
-        alike=sum(alike),
+        alike=sum(middle(too) - middle(out) for out, too, _ in above),
     )
