@@ -5,7 +5,7 @@ bench_shim_python.py [--seconds S] [--work N] VENDOR_BIN SHIM...
 
 Between two products of a fake cuBLAS, with their setters, Python does N times some 15 us of its own,
 so the hooks find the caches as a Python host leaves them. The builds are met in runs of products, by
-chance (tests/gpu/by_call.py): +-15 ns a product in 100 s where 40 us lie between two. A build that is
+chance (tests/gpu/by_call.py): +-20 ns a product in 100 s where 35 us lie between two. A build that is
 given twice differs from itself by as much or more, with where its memory lies: give copies of each.
 VENDOR_BIN: tests/shim/vendor/bin of a build. Printed is JSON, ns per product.
 """
@@ -75,7 +75,7 @@ def main() -> int:
             return steps
 
         step()
-        calls = by_call.doors(folder)
+        calls = by_call.real_calls(folder)
         try:
             groups, per_step = by_call.measure(calls, given.shims, step, decode)
         except ValueError as error:

@@ -4,8 +4,9 @@
 
 One process has all of them: for a few products at a time, its calls of cuBLAS and cuDNN go to the real
 functions or to one of the shims' hooks, by chance (switch.py). So all are met by the same decoder on
-the same machine within milliseconds, and differences of some 40 ns a product show in a minute. What
-each finds in the caches is a little colder than where it is alone, as in cost.py, which judges.
+the same machine within milliseconds, and differences of some 100 ns a product show in two minutes (more
+where others work on the machine). What each finds in the caches is a little colder than where it is
+alone, as in cost.py, which judges.
 
 Printed is JSON: ns that a product with its setters takes longer than without any shim, and a product
 before which cuDNN executed a plan, with their intervals, per shim and for steps that are alike.
@@ -44,8 +45,8 @@ Group = switch.Group
 
 
 def _chunk(steps: Iterable[Iterable[tuple[int, Group, float]]], last: int) -> dict[tuple[int, bool], float]:
-    """ns above the usual, by variant and by whether cuDNN executed. The last place of a step
-    holds what follows it."""
+    """ns above the usual, by variant and by whether cuDNN executed. The last place of a step holds what
+    follows it."""
     above: dict[tuple[int, bool], list[float]] = {}
     for place, group, ns in itertools.chain(*steps):
         if place != last:
@@ -68,7 +69,7 @@ def costs(groups: Sequence[Group], per_step: int, variants: int) -> dict[tuple[i
     return found
 
 
-def doors(folder: pathlib.Path) -> switch.Switch:
+def real_calls(folder: pathlib.Path) -> switch.Switch:
     """Of a process without a shim."""
     return switch.Switch(switch.build(folder), switch.real_functions(FUNCTIONS))
 
@@ -124,7 +125,7 @@ def main() -> int:
     with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
         os.environ["TILEWISE_OUT"] = folder
         prepared, step = decoder.prepared(options, decoder.build(options), "eager", 0)
-        calls = doors(pathlib.Path(folder))
+        calls = real_calls(pathlib.Path(folder))
 
         def decode() -> int:
             decoder.keep_still(options)

@@ -57,29 +57,27 @@ GRAPH_TURNS, GRAPH_ROUNDS, GRAPH_PLAYERS = 16, 2, 100  # players are numbered fr
 CTL_SECONDS, STATUS_SECONDS = 3, 1.5  # processes look, and tell, once a second
 JUDGED = ("counts", "windows")
 PRINTED = ("attached", "full")  # without a verdict
-EAGER_SECONDS, GRAPH_SECONDS, PRINTED_SECONDS = 205, 65, 45
+EAGER_SECONDS, GRAPH_SECONDS, PRINTED_SECONDS = 225, 65, 45
 START_SECONDS, ANSWER_SECONDS = 90, 20
 # Processes: seconds of one mode, and of a whole process with its start.
 STRETCH_SECONDS, PROCESS_SECONDS, ROUNDS_MIN = 4, 15, 2
 BLOCKS = 8
 ALIKE_CONFIDENCE = 0.99
 CALL_COST_SECONDS, CALL_COST_BATCHES = 2, 300
-WHAT = {"product": "a product and its setters", "execution": "an execution of cuDNN"}
+KINDS = {"product": "a product and its setters", "execution": "an execution of cuDNN"}
 WHILE_OFF = "ns of the hooks of a product and its setters while recording is off, caches emptied"
 
 Pairs = list[tuple[float, float]]  # ns of a step: (base, changed)
 
 
 class Player:
-    """A decoder that waits for its turn (decoder.py --turns)."""
+    """A decoder that waits for its turn (decoder.py --turns), with `options` of its own."""
 
-    def __init__(self, session: Session, setting: str, number: int):
+    def __init__(self, session: Session, setting: str, number: int, *options: str):
         self.folder = session.work / f"turns-{setting}-{number}"
         self.folder.mkdir(parents=True, exist_ok=True)
         words = _words(session, setting, self.folder)
-        words += session.workload("decoder", *DECODER, "--turns")
-        if setting != "none":
-            words += ["--switch", str(session.tools / "switch.so")]
+        words += session.workload("decoder", *DECODER, "--turns", *options)
         environment = os.environ | session.environment() | STILL
         self.session = session
         self.child = subprocess.Popen(
@@ -198,12 +196,12 @@ def _by_ctl(players: dict[str, Player], mode: str, pairs: int) -> dict[str, Pair
 
 
 @contextlib.contextmanager
-def _all_players(session: Session, wanted: Iterable[tuple[str, int]]):
+def _all_players(session: Session, wanted: Iterable[tuple[str, int]], *options: str):
     """By (setting, number), ready, ended at the end."""
     players: dict[tuple[str, int], Player] = {}
     try:
         for who in wanted:
-            players[who] = Player(session, *who)
+            players[who] = Player(session, *who, *options)
         for player in players.values():
             player.wait()
         yield players
@@ -260,8 +258,9 @@ def _switched_by_ctl(session: Session, judged: dict[str, Player]) -> None:
 def turns(session: Session) -> None:
     """The eager decoder."""
     session.need(EAGER_SECONDS)
-    wanted = sorted((n, setting) for setting in JUDGED for n in range(ALTERNATING[setting]))
-    with _all_players(session, [(setting, number) for number, setting in wanted]) as players:
+    order = sorted((n, setting) for setting in JUDGED for n in range(ALTERNATING[setting]))
+    wanted = [(setting, number) for number, setting in order]
+    with _all_players(session, wanted, "--switch", str(switch.build(session.work))) as players:
         eager = _eager(session, players)
         _switched_by_ctl(session, {setting: players[setting, 0] for setting in JUDGED})
     traces = [player.traces() for (setting, _), player in players.items() if setting == "windows"]
@@ -336,16 +335,21 @@ def _judge_eager(session: Session, setting: str, processes: list[switch.StepCost
     if nothing_left_out.lo > LIMITS[setting]:
         ok = False
     session.check(f"cost: {name}", ok, limit=LIMITS[setting], **cost._asdict(), **how)
-    for what in ("product", "execution"):
-        ns = [value for one in processes if (value := getattr(one, what)) is not None]
-        if len(ns) == len(processes):
-            figure = intervals.of_processes(ns)._asdict()
-            session.figures[f"ns added to {WHAT[what]} of the eager decoder, {setting}"] = figure
+    _tell_kinds(session, setting, processes)
     added = session.known("ns added to cublasGemmEx, events, against an empty preload")
     if added:
         calls = session.figures[f"calls of an eager step, {setting}"]
         share = calls * added["value"] / step_ns
         session.figures[f"cost: {setting}, eager, predicted by the price of a call"] = share
+
+
+def _tell_kinds(session: Session, setting: str, processes: list[switch.StepCost]) -> None:
+    """Of what a step's cost is made up."""
+    for kind, what in KINDS.items():
+        ns = [getattr(one, kind) for one in processes]
+        if None not in ns:
+            name = f"ns added to {what} of the eager decoder, {setting}"
+            session.figures[name] = intervals.of_processes(ns)._asdict()
 
 
 def step_times(path: pathlib.Path) -> dict[str, list[tuple[int, int]]]:

@@ -36,7 +36,6 @@ build_tools() {
         "${blas[@]}" -lcudart -ldl
     "${CC:-cc}" "${flags[@]}" -shared -fPIC "$here/call_routines.c" -o "$1/call_direct.so" "${blas[@]}"
     "${CC:-cc}" -shared -fPIC -x c /dev/null -o "$1/empty_preload.so"
-    "${CC:-cc}" "${flags[@]}" -shared -fPIC -Wl,-Bsymbolic "$here/switch.c" -o "$1/switch.so"
 }
 
 what=${1:-}

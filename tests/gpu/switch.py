@@ -146,7 +146,7 @@ def make_writable(mapping: Mapped, at: int) -> None:
 
 def build(folder: pathlib.Path) -> pathlib.Path:
     library = folder / "switch.so"
-    command = [os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
+    command = [os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
     source = pathlib.Path(__file__).with_suffix(".c")
     subprocess.run([*command, str(source), "-o", str(library)], check=True)
     return library
@@ -165,11 +165,11 @@ class Switch:
     cublasSetStream goes through one."""
 
     def __init__(self, library: pathlib.Path, held: Mapping[str, Sequence[int]]):
-        self.library = ctypes.CDLL(str(library))
-        self.library.switch_count.restype = ctypes.c_uint64
-        self.library.switch_stop.restype = ctypes.POINTER(_Group)
+        self._library = ctypes.CDLL(str(library))
+        self._library.switch_count.restype = ctypes.c_uint64
+        self._library.switch_stop.restype = ctypes.POINTER(_Group)
         self._doors = {
-            name: ((ctypes.c_size_t * VARIANTS).in_dll(self.library, door), _address(self.library, door + "_door"))
+            name: ((ctypes.c_size_t * VARIANTS).in_dll(self._library, door), _address(self._library, door + "_door"))
             for name, door in ((STREAM, "switch_stream"), (EXECUTE, "switch_execute"))
         }
         self.held: dict[str, int] = {}
@@ -198,7 +198,7 @@ class Switch:
         self.lead(0, self.held)
         for slot, at in zip(self._slots, (at for name, at in found if name not in self._doors), strict=True):
             slot.at = at
-        self.library.switch_slots(self._slots, ctypes.c_uint64(len(self._slots)))
+        self._library.switch_slots(self._slots, ctypes.c_uint64(len(self._slots)))
         for name, at in found:
             if name in self._doors:
                 cells[at].value = self._doors[name][1]
@@ -211,22 +211,22 @@ class Switch:
             targets[variant] = functions.get(name, self.held.get(name, 0))
 
     def choose(self, variant: int) -> None:
-        self.library.switch_set(variant)
+        self._library.switch_set(variant)
 
     def plan(self) -> int:
         """The one that was executed last."""
-        return ctypes.c_size_t.in_dll(self.library, "switch_plan").value
+        return ctypes.c_size_t.in_dll(self._library, "switch_plan").value
 
     def drawn(self, variants: int, work: Callable, seed: str = "") -> tuple[list[Group], object]:
         """Groups while variants are drawn, and what `work` returns. In the end, calls go where the last
         group's went."""
         words = hashlib.sha256(seed.encode()).digest()[:8]
         seed_word = ctypes.c_uint64(int.from_bytes(words, "little"))
-        if not self.library.switch_start(variants, RUN, ctypes.c_uint64(GROUPS_MAX), seed_word):
+        if not self._library.switch_start(variants, RUN, ctypes.c_uint64(GROUPS_MAX), seed_word):
             raise MemoryError("no memory for the groups")
         result = work()
         count = self.count()
-        kept = self.library.switch_stop()
+        kept = self._library.switch_stop()
         if count == GROUPS_MAX:
             raise ValueError(f"no room for more than {GROUPS_MAX} groups: give fewer seconds")
         raw = [(kept[i].ns, kept[i].variant, kept[i].executions) for i in range(count)]
@@ -235,7 +235,7 @@ class Switch:
 
     def count(self) -> int:
         """Groups so far."""
-        return self.library.switch_count()
+        return self._library.switch_count()
 
 
 def _address(library: ctypes.CDLL, name: str) -> int | None:

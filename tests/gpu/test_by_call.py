@@ -27,7 +27,7 @@ host, folder, shim, steps = ctypes.CDLL(sys.argv[1]), pathlib.Path(sys.argv[2]),
 by_call.switch.GROUPS_MAX = int(sys.argv[5])
 step = lambda: [host.product(place) for place in range({PLACES})]
 step()
-calls = by_call.doors(folder)
+calls = by_call.real_calls(folder)
 def decode():
     for _ in range(steps):
         step()

@@ -46,12 +46,12 @@ sys.exit(decoder.main())
 def player(setting: str):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        switch.build(folder)
+        options = () if setting == "none" else ("--switch", str(switch.build(folder)))
         os.environ["FAKE_HOST"] = str(fake_host.build(folder, pathlib.Path(os.environ["VENDOR_BIN"])))
         one = Session(folder, folder, folder, minutes=1)
         one.tilewise, one.shim = os.environ["TILEWISE"], os.environ["SHIM"]
         one.workload = lambda _, *words: [sys.executable, "-c", HOST, *words]
-        found = cost.Player(one, setting, 0)
+        found = cost.Player(one, setting, 0, *options)
         try:
             found.wait()
             yield found

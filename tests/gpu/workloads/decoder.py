@@ -14,8 +14,8 @@ With --turns it decodes on demand: a line "MODE SECONDS" on stdin is answered by
 stdout, what a step of that turn took. So two processes, one recorded, can take turns on one machine
 without paying their start each time. The first step of a turn is not in it. With --switch (the shim is
 loaded) a line "MODE SECONDS SEED" takes the shim's hooks out and puts them back between products, in an
-order of that seed (switch.py); the answer has what they cost, how many steps they
-were in, and which ones were taken out.
+order of that seed (switch.py); the answer has what they cost, how many steps they were in, and which
+ones were taken out.
 """
 
 import argparse
