@@ -19,7 +19,7 @@ import fake_host
 import tap
 
 PLACES = 6  # groups of a step; cuDNN executes at the fourth
-RUNS = f"""
+HOST = f"""
 import ctypes, json, pathlib, sys
 sys.path.insert(0, {str(HERE)!r})
 import by_call
@@ -32,6 +32,14 @@ def decode():
     for _ in range(steps):
         step()
     return steps
+"""
+ORDERS = HOST + """
+for variant in range(4):
+    calls.lead(variant, {})
+orders = [calls.drawn(4, decode, seed)[0] for seed in ("one", "other", "one")]
+print(json.dumps([[group.variant for group in groups] for groups in orders]))
+"""
+RUNS = HOST + """
 groups, per_step = by_call.measure(calls, [pathlib.Path(shim)], step, decode)
 print(json.dumps([per_step, [group.variant for group in groups]]))
 """
@@ -69,15 +77,21 @@ def test_an_execution_of_cudnn_is_told_apart():
     assert holds(found[2, False], 0)
 
 
-def run(folder: pathlib.Path, steps: int, most: int = 10_000) -> tuple[int, list[int], str]:
+def hosted(script: str, folder: pathlib.Path, steps: int, most: int = 10_000):
+    """What a host of a fake cuBLAS printed."""
     host = fake_host.build(folder, pathlib.Path(os.environ["VENDOR_BIN"]))
+    words = [sys.executable, "-B", "-c", script, str(host), str(folder), os.environ["SHIM"], str(steps), str(most)]
+    environment = os.environ | {"TILEWISE_OUT": str(folder / "traces")}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
+    return json.loads(done.stdout)
+
+
+def run(folder: pathlib.Path, steps: int, most: int = 10_000) -> tuple[int, list[int], str]:
+    out = hosted(RUNS, folder, steps, most)
     traces = folder / "traces"
-    words = [sys.executable, "-B", "-c", RUNS, str(host), str(folder), os.environ["SHIM"], str(steps), str(most)]
-    environment = os.environ | {"TILEWISE_OUT": str(traces)}
-    out = subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stdout
     info = [os.environ["TILEWISE"], "info", *map(str, traces.glob("*.twt"))]
     told = subprocess.run(info, capture_output=True, text=True, check=True).stdout
-    return *json.loads(out), told
+    return *out, told
 
 
 def test_a_shim_is_told_of_a_plan():
@@ -104,6 +118,13 @@ def test_the_shim_gets_the_calls_of_its_runs_alone():
     # One step came before; the last group has no end and is not among them.
     calls = variants.count(2) + PLACES
     assert f"{calls} calls" in told or f"{calls + 1} calls" in told, told
+
+
+def test_each_seed_has_an_order_of_its_own():
+    with tempfile.TemporaryDirectory() as folder:
+        one, other, again = hosted(ORDERS, pathlib.Path(folder), 200)
+    assert set(one) == set(other) == {0, 1, 2, 3}
+    assert one == again != other
 
 
 def test_a_run_that_is_too_long_is_refused():

@@ -94,9 +94,18 @@ def test_a_decoder_without_the_shim_takes_turns():
 PLACES, EXECUTES = 12, 3
 
 
-def steps_of(generator: random.Random, added: float, executed: float, rare: float = 0, steps: int = 2000):
+def steps_of(
+    generator: random.Random,
+    added: float,
+    executed: float,
+    *,
+    rare: float = 0,
+    cold: float = 0,
+    noise: float = 1,
+    steps: int = 2000,
+):
     """Steps of a machine whose pace wanders within milliseconds, and that is interrupted now and then.
-    rare: what one hook of 1000 costs."""
+    rare: what one hook of 1000 costs; cold: the first two of a run; noise: 0 for a machine that is still."""
     found, variant, pace = [], 0, 0.0
     for step in range(steps):
         groups = []
@@ -104,10 +113,11 @@ def steps_of(generator: random.Random, added: float, executed: float, rare: floa
             number = step * PLACES + place
             if number % switch.RUN == 0:
                 variant = generator.randrange(len(switch.OWN))
-            pace = 0.98 * pace + generator.gauss(0, 0.03)
-            ns = 10_000 * (1 + place) * math.exp(pace) * generator.gauss(1, 0.03)
-            ns += (generator.random() < 0.01) * 50_000
+            pace = 0.98 * pace + noise * generator.gauss(0, 0.03)
+            ns = 10_000 * (1 + place) * math.exp(pace) * generator.gauss(1, noise * 0.03)
+            ns += noise * (generator.random() < 0.01) * 50_000
             if switch.OWN[variant]:
+                ns += (number % switch.RUN < 2) * cold
                 ns += added + (place == EXECUTES) * executed + (generator.random() < 0.001) * rare
             groups.append(switch.Group(ns, variant, int(place == EXECUTES), number))
         found.append(groups)
@@ -126,6 +136,19 @@ def test_the_cost_of_a_step_is_the_sum_of_its_places():
     usual = 10_000 * sum(range(1, PLACES + 1))
     assert of("added").hi - of("added").lo < usual / 100, of("added")
     assert abs(of("step").value / usual - 1) < 0.1, of("step")
+
+
+def test_all_of_a_cost_is_found():
+    found = switch.cost_of_steps(steps_of(random.Random(3), 400, 1500, noise=0))
+    assert abs(found.added / (400 * PLACES + 1500) - 1) < 0.05, found
+    assert abs(found.mean_added / (400 * PLACES + 1500) - 1) < 0.05, found
+
+
+def test_what_found_the_other_variant_s_lines_is_left_out():
+    plain, cold = (
+        switch.cost_of_steps(steps_of(random.Random(4), 400, 0, cold=cold)) for cold in (0, 20_000)
+    )
+    assert abs(cold.added - plain.added) < 400 and abs(cold.mean_added - plain.mean_added) < 400, (plain, cold)
 
 
 def test_what_is_rare_is_in_the_figure_that_leaves_nothing_out():
