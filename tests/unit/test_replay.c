@@ -3,112 +3,12 @@
  * The whole loop with a simulated machine: children, rows, result file.
  */
 #include <criterion/criterion.h>
-#include <errno.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include "replay_fixture.h"
+#include "candidates_fixture.h"
 #include "replayer/replay.h"
 
-/* ---- candidates ---- */
-
-static int any(const struct tilewise_candidate *self, const struct tilewise_signature *s)
-{
-    (void)self;
-    (void)s;
-    return 1;
-}
-
-static int none(const struct tilewise_candidate *self, const struct tilewise_signature *s)
-{
-    (void)self;
-    (void)s;
-    return 0;
-}
-
-static int costs(double ns, const struct tilewise_signature *s, const struct tilewise_args *args)
-{
-    fixture_session.clock_ns += ns;
-    return ref_candidate.run(&ref_candidate, s, args);
-}
-
-#define RUN(id, ns)                                                                                \
-    static int run_##id(const struct tilewise_candidate *self, const struct tilewise_signature *s, \
-                        const struct tilewise_args *args)                                          \
-    {                                                                                              \
-        (void)self;                                                                                \
-        return costs(ns, s, args);                                                                 \
-    }
-RUN(fast, 500)
-RUN(between, 900)
-RUN(equal, 800)
-#undef RUN
-
-static int run_wrong(const struct tilewise_candidate *self, const struct tilewise_signature *s,
-                     const struct tilewise_args *args)
-{
-    (void)self;
-    int error = costs(1, s, args);
-    *(float *)args->c += 1;
-    return error;
-}
-
-static int run_crash(const struct tilewise_candidate *self, const struct tilewise_signature *s,
-                     const struct tilewise_args *args)
-{
-    (void)self;
-    (void)s;
-    (void)args;
-    return raise(SIGSEGV);
-}
-
-static int refuse(const struct tilewise_candidate *self)
-{
-    (void)self;
-    return -1;
-}
-
-static int run_not(const struct tilewise_candidate *self, const struct tilewise_signature *s,
-                   const struct tilewise_args *args)
-{
-    (void)self;
-    (void)s;
-    (void)args;
-    return -EIO;
-}
-
-static const char *complain(const struct tilewise_candidate *self)
-{
-    return self->context ? self->context : "";
-}
-
-#define CANDIDATE(id, run_function, supports_function, target_name, ...)                           \
-    static const struct tilewise_candidate id = { .abi = TILEWISE_CANDIDATE_ABI,                   \
-                                                  .bytes = sizeof(struct tilewise_candidate),      \
-                                                  .name = #id,                                     \
-                                                  .target = target_name,                           \
-                                                  .summary = "test",                               \
-                                                  .supports = supports_function,                   \
-                                                  .run = run_function,                             \
-                                                  __VA_ARGS__ }
-CANDIDATE(fast, run_fast, any, "cpu", );
-CANDIDATE(between, run_between, any, "cpu", );
-CANDIDATE(equal, run_equal, any, "cpu", );
-CANDIDATE(wrong, run_wrong, any, "cpu", );
-CANDIDATE(crash, run_crash, any, "cpu", );
-CANDIDATE(unable, run_fast, none, "cpu", );
-CANDIDATE(elsewhere, run_fast, any, "cuda", );
-CANDIDATE(unwilling, run_fast, any, "cpu", .init = refuse);
-CANDIDATE(plaintive, run_fast, any, "cpu", .init = refuse, .complaint = complain,
-          .context = "no such device");
-CANDIDATE(refused, run_not, any, "cpu", .complaint = complain, .context = "launch refused");
-CANDIDATE(silent, run_not, any, "cpu", .complaint = complain);
-CANDIDATE(varying, run_fast, any, "cpu", .flags = TILEWISE_CANDIDATE_VARIES);
-#undef CANDIDATE
-
-/* ---- one run ---- */
-
-enum { ITEMS = 4, CASES_MAX = 8 };
+enum { ITEMS = 4 };
 
 static struct plan_item items[ITEMS];
 static struct plan plan = { .items = items };
