@@ -11,6 +11,7 @@
 #include "tracer/config.h"
 #include "tracer/cupti_abi.h"
 #include "tracer/cupti_find.h"
+#include "tracer/cupti_window.h"
 #include "tracer/flush.h"
 #include "tracer/kernels.h"
 #include "tracer/launching.h"
@@ -21,21 +22,16 @@
 #define MS ((uint64_t)1000000)
 
 enum {
-    DRAIN_MS = 1000,    /* for the records of a window that was closed */
-    POLL_MS = 2,        /* while one is open */
-    DRAIN_POLL_MS = 10, /* behind it; each time twice as long */
-    LOOK_MS = 100,      /* while nothing is to be done soon */
-    SEGMENT_MS = 500,   /* full: a row of the trace */
-    EXIT_MS = 300,      /* the host ends, and the keeper may be stuck in CUPTI */
+    POLL_MS = 2,      /* while a window is open */
+    LOOK_MS = 100,    /* while nothing is to be done soon */
+    SEGMENT_MS = 500, /* full: a row of the trace */
+    EXIT_MS = 300,    /* the host ends, and the keeper may be stuck in CUPTI */
     NEVER_MS = 3600000,
 };
 
 /* WAITING: not attached. BEFORE and BEHIND: watching how fast the host is without a window. */
 enum mode { OFF, WAITING, RESTING, BEFORE, OPEN, DRAINING, BEHIND };
 
-struct count {
-    uint64_t launches, nodes, records;
-};
 /* Who allows so much wants it at once, even where being attached alone costs more. */
 static const double AT_ONCE_BUDGET = 0.05;
 
@@ -49,13 +45,8 @@ static pid_t owner;
 
 /* Below: while `busy`. */
 static _Atomic enum mode mode;
-static struct count at_begin;
-static uint64_t accounted; /* records that some row tells of */
-static struct spans_anchor begin_anchor, end_anchor;
-static uint64_t begin_ns, end_ns, drain_end_ns, drain_poll_ns, begin_handling_ns, own_ns;
-static struct duty_window window; /* the cost of the one under way */
-static uint64_t stop_ns;          /* when it ended, 0 before */
-static bool is_steady;            /* recording was on in all of it */
+static uint64_t stop_ns; /* when it ended, 0 before */
+static bool is_steady;   /* recording was on in all of the window under way */
 
 static bool take(uint64_t wait_ms)
 {
@@ -73,153 +64,34 @@ static void give(void)
     atomic_store_explicit(&busy, false, memory_order_release);
 }
 
-static struct count count_now(void)
-{
-    return (struct count){ .launches = launching_launches(),
-                           .nodes = launching_nodes(),
-                           .records = buffers_records() };
-}
-
-/* Of a few tries the one with the least time in between. */
-static struct spans_anchor read_clocks(void)
-{
-    struct spans_anchor best = { 0 };
-    uint64_t least = UINT64_MAX;
-    for (int i = 0; i < 3; i++) {
-        uint64_t cupti_ns, before_ns = clock_ns(CLOCK_MONOTONIC);
-        if (api.GetTimestamp(&cupti_ns) != CUPTI_OK)
-            break;
-        uint64_t took_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
-        if (took_ns < least)
-            best = (struct spans_anchor){ before_ns - clock_start_ns() + took_ns / 2, cupti_ns };
-        least = took_ns < least ? took_ns : least;
-    }
-    return best;
-}
-
-static void switch_records(bool on)
-{
-    static const uint32_t kinds[] = { CUPTI_KIND_KERNEL, CUPTI_KIND_COPY, CUPTI_KIND_FILL };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        on ? api.ActivityEnable(kinds[i]) : api.ActivityDisable(kinds[i]);
-}
-
 static void open_window(uint64_t now_ns)
 {
-    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    at_begin = count_now();
-    at_begin.records = accounted; /* what came late is told with this window */
-    begin_handling_ns = buffers_handling_ns();
-    pace_mark();
-    launching_next_window();
-    kernels_trust_until(UINT64_MAX);
-    launching_switch(subscriber, true);
-    switch_records(true);
-    window.switch_ns = pace_since_mark().ns;
-    begin_anchor = read_clocks();
-    begin_ns = now_ns;
-    own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    cupti_window_open(now_ns);
     atomic_store(&mode, OPEN);
-}
-
-/* What the flushes took beyond the handling of records, which is measured there. */
-static void flush_records(void)
-{
-    uint64_t before_ns = clock_ns(CLOCK_MONOTONIC), handled_ns = buffers_handling_ns();
-    api.ActivityFlushAll(0);
-    uint64_t flush_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
-    handled_ns = buffers_handling_ns() - handled_ns;
-    own_ns += flush_ns > handled_ns ? flush_ns - handled_ns : 0;
 }
 
 static void close_window(uint64_t now_ns)
 {
-    uint64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t switch_ns = clock_ns(CLOCK_MONOTONIC);
-    switch_records(false);
-    launching_switch(subscriber, false);
-    launching_next_window();
-    window.inside = pace_since_mark();
-    window.switch_ns += clock_ns(CLOCK_MONOTONIC) - switch_ns;
-    end_anchor = read_clocks();
-    kernels_trust_until(end_anchor.cupti_ns);
-    end_ns = now_ns;
-    drain_end_ns = now_ns + DRAIN_MS * MS;
-    drain_poll_ns = DRAIN_POLL_MS * MS;
-    own_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
-    flush_records(); /* before a graph is launched again and its last times are overwritten */
+    cupti_window_close(now_ns);
     atomic_store(&mode, DRAINING);
-}
-
-/* Launches that left no record are dropped, once no more are to come; a record of a launch that
- * was not counted (a graph made before us, a launch on the edge of the window) is one. */
-static void settle(uint64_t to_ns, bool last)
-{
-    if (!last)
-        end_anchor = read_clocks();
-    buffers_settle();
-    struct count now = count_now();
-    uint64_t counted = now.launches - at_begin.launches + now.nodes - at_begin.nodes;
-    uint64_t records = now.records - at_begin.records;
-    uint64_t since_ns = clock_start_ns();
-    struct gpu_window w = { .begin_ns = begin_ns - since_ns,
-                            .end_ns = to_ns - since_ns,
-                            .busy_ns = kernels_close_window(begin_ns - since_ns, &begin_anchor,
-                                                            &end_anchor),
-                            .records = records,
-                            .dropped = last && counted > records ? counted - records : 0 };
-    w.launches = w.records + w.dropped;
-    ledger_add(&w);
-    accounted += records;
-    if (last) {
-        at_begin = now;
-    } else {
-        at_begin.records = now.records;
-        /* What was counted and has no record yet is still expected. */
-        uint64_t expected = counted > records ? counted - records : 0;
-        at_begin.launches = now.launches - expected;
-        at_begin.nodes = now.nodes;
-    }
-    begin_ns = to_ns;
-    begin_anchor = end_anchor;
-}
-
-static bool is_drained(uint64_t now_ns)
-{
-    struct count now = count_now();
-    return now_ns >= drain_end_ns ||
-           now.records - at_begin.records >=
-               now.launches - at_begin.launches + now.nodes - at_begin.nodes;
-}
-
-static void finish_window(void)
-{
-    struct count now = count_now();
-    window.handling_ns = own_ns + buffers_handling_ns() - begin_handling_ns;
-    window.launches = now.launches - at_begin.launches;
-    window.nodes = now.nodes - at_begin.nodes;
-    settle(end_ns, true);
 }
 
 static void drain_window(uint64_t now_ns)
 {
-    drain_poll_ns *= 2;
-    flush_records();
-    if (!is_drained(now_ns))
+    if (!cupti_window_drain(now_ns))
         return;
-    finish_window();
     pace_mark();
     atomic_store(&mode, BEHIND);
 }
 
 static void charge_window(uint64_t now_ns)
 {
-    struct duty_stretch behind = pace_since_mark();
-    window.outside.ns += behind.ns;
-    window.outside.progress += behind.progress;
+    struct duty_stretch behind = pace_since_mark(), *outside = &cupti_window_cost.outside;
+    outside->ns += behind.ns;
+    outside->progress += behind.progress;
     if (!is_steady)
-        window.outside = (struct duty_stretch){ 0 };
-    pace_charge(now_ns, &window);
+        *outside = (struct duty_stretch){ 0 };
+    pace_charge(now_ns, &cupti_window_cost);
     atomic_store(&mode, RESTING);
 }
 
@@ -240,7 +112,7 @@ static void turn_closed(uint64_t now_ns)
         is_steady = true;
         atomic_store(&mode, BEFORE);
     } else if (mode == BEFORE && duty_is_due(&pace_duty, now_ns)) {
-        window = (struct duty_window){ .outside = pace_since_mark() };
+        cupti_window_cost = (struct duty_window){ .outside = pace_since_mark() };
         duty_open(&pace_duty, now_ns);
         open_window(now_ns);
     } else if (mode == BEHIND && pace_since_mark().ns >= pace_duty.options.stretch_ns) {
@@ -255,7 +127,7 @@ static uint64_t rest_ns(uint64_t now_ns)
     if (mode == OPEN)
         return POLL_MS * MS;
     if (mode == DRAINING)
-        return drain_poll_ns;
+        return cupti_window_poll_ns();
     if (mode == RESTING)
         until_ns = pace_duty.next_ns - pace_duty.options.stretch_ns;
     else if (mode == BEFORE)
@@ -298,6 +170,7 @@ static void attach_now(uint64_t now_ns)
         return;
     }
     atexit(cupti_finish);
+    cupti_window_start(&api, subscriber);
     launching_follow_graphs(subscriber);
     pace_attached(now_ns);
     atomic_store(&state, is_full() ? "full" : "windows");
@@ -319,12 +192,10 @@ static uint64_t turn_waiting(uint64_t now_ns)
 
 static uint64_t turn_windows(uint64_t now_ns)
 {
-    struct count now = count_now();
     bool on = is_recording();
     pace_look(now_ns);
-    uint64_t kernels = now.launches - at_begin.launches + now.nodes - at_begin.nodes;
     is_steady &= on;
-    if (mode == OPEN && (!on || duty_is_over(&pace_duty, now_ns, kernels)))
+    if (mode == OPEN && (!on || duty_is_over(&pace_duty, now_ns, cupti_window_kernels())))
         close_window(now_ns);
     else if (mode == DRAINING)
         drain_window(now_ns);
@@ -344,13 +215,11 @@ static uint64_t turn_full(uint64_t now_ns)
     } else if (mode == OPEN && !on) {
         close_window(now_ns);
     } else if (mode == OPEN) {
-        flush_records();
-        if (now_ns - begin_ns >= SEGMENT_MS * MS)
-            settle(now_ns, false);
+        cupti_window_go_on(now_ns, SEGMENT_MS * MS);
     } else if (on) {
         open_window(now_ns);
     }
-    return mode == DRAINING ? drain_poll_ns : LOOK_MS * MS;
+    return mode == DRAINING ? cupti_window_poll_ns() : LOOK_MS * MS;
 }
 
 uint64_t cupti_turn(uint64_t now_ns)
@@ -381,12 +250,12 @@ static void stop(void)
         close_window(now_ns);
     api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
     if (mode == DRAINING)
-        finish_window();
-    else if (buffers_records() > accounted)
-        settle(end_ns, true);
+        cupti_window_finish();
+    else
+        cupti_window_add_late();
     if (!is_full() && (mode == DRAINING || mode == BEHIND)) {
-        window.outside = (struct duty_stretch){ 0 };
-        pace_charge(now_ns, &window);
+        cupti_window_cost.outside = (struct duty_stretch){ 0 };
+        pace_charge(now_ns, &cupti_window_cost);
     }
     buffers_settle();
     atomic_store(&mode, OFF);
